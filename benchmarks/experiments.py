@@ -53,7 +53,7 @@ def usps_experiment():
         Row(
             "the full experiment, parts 1 to 7, with its table",
             f"{whole:.0f} s",
-            "published on a laptop: 2,338 s for parts 1 to 3 alone",
+            "the original project, on a laptop: 2,338 s for parts 1 to 3 alone",
             f"{2338 / whole:.0f}x faster",
             "-",
         ),
@@ -93,7 +93,7 @@ def _table(found, ours):
         chosen = 100 * found.values(part=part, metric="chosen_error")
         yield f"{part}: chosen by folds {chosen.mean():.2f} +- {chosen.std():.2f} %, {ours[part]:.1f} s"
     hardest = [json.loads(row.parameters)["row"] for row in found.where(part=HARDEST)]
-    yield f"hardest: rows {hardest} (published: 5296 and 8261 lead)"
+    yield f"hardest: rows {hardest} (the original projects: 5296 and 8261 lead)"
 
 
 def quick_experiments():

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from tests.cli.command import run, run_json
 
@@ -47,6 +49,29 @@ def test_a_dry_run_names_the_steps_and_writes_nothing(small, tmp_path):
     assert len(run_json("run", small, "--dry-run")["steps"]) == 4
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "usps-kernel-perceptron",
+            "--quick --test-share 0.3 --rows 500 --max-iter 5 --degrees 1,3",
+        ),
+        (
+            "knn-and-perceptron",
+            "--data digits --rows 300 --test-share 0.2 --metric manhattan --k 7",
+        ),
+        ("mnist-parity", "--v 1,3 --alpha 0.001 --eps 0.01 --mu 0.2 --test-share 0.25"),
+    ],
+)
+def test_a_dry_run_shows_the_parameters_of_a_study(name, words):
+    shown = run("run", name, *words.split(), "--dry-run").stdout
+    given = words.split()
+    pairs = {f"{a} {b}" for a, b in pairwise(given) if a.startswith("--") and b[0] != "-"}
+    assert [pair for pair in pairs if pair not in shown] == []
+    options = run_json("run", name, *given, "--dry-run")["options"]
+    assert options["test_size"] == float(given[given.index("--test-share") + 1])
+
+
 @pytest.mark.slow
 def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
     rows = "\n".join(f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(40))
@@ -64,6 +89,14 @@ def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
         (["run", "nowhere.toml"], 1, "there is no file nowhere.toml"),
         (["run", "linear-classifiers", "--classifier", "knn"], 1, "has no option --classifier"),
         (["run", "usps-kernel-perceptron", "--repeats", "0"], 2, "Invalid value"),
+        (["run", "usps-kernel-perceptron", "--degrees", "0"], 1, "degrees from 1 to 50"),
+        (["run", "mnist-parity", "--alpha", "0"], 1, "`alpha` of mnist-parity must be"),
+        (
+            ["run", "knn-and-perceptron", "--test-share", "2"],
+            1,
+            "`test_size` of knn-and-perceptron",
+        ),
+        (["run", "knn-and-perceptron", "--alpha", "1"], 1, "has no option --alpha"),
         (["compare", "nowhere.csv"], 3, "there is no file nowhere.csv"),
         (["compare", "iris", "--models", "oracle"], 1, "oracle"),
     ],

@@ -1,5 +1,8 @@
 """What all named studies share: options, reproducible runs, and a `device` that is no part of a run."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.studies.quick_runs import OPTIONS, quick_run
@@ -23,9 +26,13 @@ BAD_OPTIONS = {
     "kernel-methods": {"seed": [-1]},
     "knn-and-perceptron": {
         **{"classifier": ["tree"], "distance": ["cosine"], "k_max": [0], "subsample": [1]},
+        "k": [0, 2.5],
         **{"test_size": [1.0], "repeats": [0], "max_iter": [0], "seed": [-1]},
     },
-    "mnist-parity": {"v": [[], "a,b", 3]},
+    "mnist-parity": {
+        **{"v": [[], "a,b", 3, "5-3"], "alpha": [0.0, float("nan")], "eps": [-1.0], "mu": [-1e-9]},
+        **{"test_size": [0.0, 1.0], "max_iter": [0]},
+    },
     "mnist-virtual-sv": {
         **{"C": [0.0], "degree": [0], "copies": ["no"], "deskew": ["maybe"], "test_size": [2.0]},
         **{"jitters": [[], "a", [0], [1, 9], 3]},
@@ -33,7 +40,12 @@ BAD_OPTIONS = {
     "mutag": {"seed": [-1], "repeats": [-1]},
     "reuters-strings": {"seed": [-1], "repeats": [-1]},
     "splice": {"subsample": [2]},
+    "usps-kernel-perceptron": {
+        **{"degrees": ["0-3", "1-99", "a", [], "1,,2"], "max_iter": [0], "subsample": [3]},
+        **{"test_size": [0.0, 1.5], "repeats": [0]},
+    },
 }
+MISATTRIBUTED = r"(?i)\bthe document\b|document's|parts 1 to 7"  # figures are of original projects
 NEIGHBORS = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 3]}}
 MACHINE = {"type": "SVC", "parameters": {"kernel": "rbf", "gamma": 0.5}, "grid": {"C": [1.0]}}
 
@@ -107,6 +119,14 @@ def test_a_quick_run_without_mnist_takes_the_digits_of_scikit_learn(name, monkey
     assert make(name).options["data"] == "mnist"
     monkeypatch.setattr(inputs, "state", lambda name: "on disk")
     assert make(name, quick=True).options["data"] == "mnist"
+
+
+def test_figures_are_attributed_to_the_projects_that_report_them():
+    folder = Path(usps.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
+    assert len(texts) > 20
+    for path, text in texts.items():
+        assert not re.search(MISATTRIBUTED, text), path
 
 
 @pytest.mark.parametrize("name", NAMES)

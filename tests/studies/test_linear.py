@@ -18,6 +18,7 @@ from separatrix.studies.linear.geometry import DISTANCE, REGIONS, SOFTMAX
 from separatrix.studies.linear.losses import FAR, LOSSES, loss_at
 from separatrix.studies.linear.margins import COSTS, MARGINS
 from separatrix.studies.linear.samples import angle_between
+from separatrix.studies.linear.separators import margins_by_line
 from separatrix.studies.linear.squares import FISHER, ONE_HOT, RIDGE
 from separatrix.studies.views import single_value
 
@@ -57,6 +58,19 @@ def test_a_run_goes_on_where_it_was(results, folder):
 
     assert [name for name, was in there.items() if not was] == [RIDGE]
     assert _but_for_times(again) == _but_for_times(results)
+
+
+def test_lines_without_an_error_have_different_margins_and_the_svm_the_largest(results):
+    margins = margins_by_line(results, MARGINS)
+    *others, largest = margins.values()
+    assert len(others) == 5
+    assert min(others) > 0  # all of them separate
+    assert max(others) < 0.8 * largest
+    assert min(others) < 0.05 * largest
+    assert largest == pytest.approx(0.65192, abs=1e-5)
+    shown = page(results).sections[11].shows[0]
+    assert len(shown.figure.axes) == 6
+    assert [row[1] for row in shown.table.rows] == list(margins.values())
 
 
 def test_another_seed_draws_other_samples(results):

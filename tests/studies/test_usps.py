@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import KNeighborsClassifier, evaluate
 from separatrix.data.catalogue import load
@@ -126,6 +127,38 @@ def test_the_trajectory_shows_every_pass_rule_and_degree_and_where_it_stops(quic
 
 def test_families_are_those_of_the_document():
     assert [len(family.candidates) for family in families(1 / 256)] == [7, 7, 7, 7, 4, 9]
+
+
+def test_share_passes_degrees_and_rows_are_options(tmp_path):
+    made = experiment(
+        quick=True, repeats=1, test_size=0.25, max_iter=3, degrees="2-3", subsample=400
+    )
+    assert made.options["degrees"] == [2, 3]
+    X, y, (split,) = samples(RunContext(made), "digits", 1, 0, 0.25, 400)
+    assert (len(split.train), len(split.test)) == (300, 100)
+    step = next(step for step in made.steps if step.name == f"{REST}: every split, candidate 1")
+    rows = step.run(RunContext(made)).rows
+    alone = KernelPerceptron(Polynomial(2), multi_class="ovr", max_iter=3, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        alone.fit(X[split.train], y[split.train])
+    error = {row.metric: row.value for row in rows}
+    assert error["n_iter"] <= 3
+    assert error["test_error"] == pytest.approx(
+        np.mean(alone.predict(X[split.test]) != y[split.test]), abs=0.02
+    )
+    results = run(made, tmp_path)
+    page = page_of(results)
+    assert "(25 % held out)" in page.summary[0]
+    assert "--test-share 0.25 --rows 400 --max-iter 3 --degrees 2,3" in page.command
+    assert {row[1] for row in page.sections[0].shows[0].table.rows} == {2, 3}
+    assert json.loads(results.table()[0]["options"])["max_iter"] == 3
+
+
+def test_one_degree_needs_no_choice(tmp_path):
+    made = experiment(quick=True, repeats=1, degrees=[3], subsample=200, max_iter=2)
+    results = run(made, tmp_path)
+    assert len(results.values(part=REST, metric="chosen_error")) == 1
+    assert page_of(results).sections
 
 
 @pytest.mark.long

@@ -128,7 +128,7 @@ def test_accuracies_against_k_are_those_of_the_table(neighbours):
 def test_features_have_one_panel_for_each_class(neighbours):
     page = neighbours.page
     figure = pictures(page)[-1].figure
-    assert [axes.get_title() for axes in figure.axes] == ["class 0", "class 1", "class 2"]
+    assert [axes.get_title() for axes in figure.axes] == ["setosa", "versicolor", "virginica"]
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_weights_are_drawn_as_images_and_listed_by_pixel(parity):
     assert [image.shape for image in drawn] == [(8, 8)] * 4
     listed = np.array([row[2:] for row in last[0].table.rows], dtype=float)
     np.testing.assert_array_equal(listed, np.stack([image.ravel() for image in drawn], axis=1))
-    w = results.arrays["3 the document's constants"]["w"]
+    w = results.arrays["3 given constants"]["w"]
     np.testing.assert_array_equal(listed[:, 1], w)
 
 
@@ -195,7 +195,7 @@ def test_loss_curves_start_at_one_and_list_every_iterate(parity):
     assert len(descents) == 3
     for picture in descents:
         assert picture.table.rows[0][:2] == (0, 1.0)
-    steps = results.values(part="3 the document's constants", metric="steps")[0]
+    steps = results.values(part="3 given constants", metric="steps")[0]
     assert len(descents[1].table.rows) == steps + 1
 
 

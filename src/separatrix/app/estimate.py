@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from separatrix.app.preprocessing import undecided
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsample
 from separatrix.errors import SeparatrixError
@@ -62,5 +63,6 @@ def _bytes_of(model: Any, data: Dataset) -> int:
 
 
 def last_step(model: Any) -> Any:
-    """Return the last step of a pipeline, or the model itself."""
+    """Return the last step of a pipeline, or the model itself; of a decision, those of its classifier."""
+    model = undecided(model)
     return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model

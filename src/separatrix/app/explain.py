@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.app.estimate import last_step
 from separatrix.app.predict_from_file import ignore_missing_names, require_samples
+from separatrix.app.preprocessing import undecided
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, UnsupportedError
@@ -61,7 +62,7 @@ def explain(
     model: Any, data: Dataset | None = None, *, row: int | None = None, count: int = COUNT
 ) -> ModelExplanation:
     """Explain the model, or its prediction of one row of the data."""
-    model = best_model(model)
+    model = best_model(undecided(model))
     inner = last_step(model)
     if data is not None:
         require_samples(model, data)

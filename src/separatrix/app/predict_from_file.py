@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -15,10 +15,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import Pipeline
 
+from separatrix.app.decisions import WITH_PROBABILITIES
 from separatrix.app.estimate import last_step
+from separatrix.app.preprocessing import undecided
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.prepare import object_kernel
+from separatrix.estimators.decision import BayesDecision
 from separatrix.evaluation.metrics import NAMES, compute_metrics, require_metrics, score_classes
 from separatrix.evaluation.samples import require_labels
 from separatrix.evaluation.trial import by_class
@@ -33,9 +36,15 @@ class FileScores(NamedTuple):
     metrics: dict[str, float]
     confusion: Any  # shape: (k, k); rows are true classes, columns predicted ones
     by_class: list[dict[str, Any]]  # precision, recall, F1 and rows of each class
+    rejected: int = 0  # rows that are in no other number but `mean_cost`
+    mean_cost: float | None = None  # of a decision, rejections among them
 
     def __str__(self) -> str:
         lines = [f"{self.samples} samples"]
+        if self.rejected:
+            lines[0] += f", {self.rejected} rejected; all but the mean cost is of the others"
+        if self.mean_cost is not None:
+            lines.append(f"{'mean cost':<19}{self.mean_cost:.4f}")
         lines += [f"{name:<19}{value:.4f}" for name, value in self.metrics.items()]
         lines += ["", f"{'class':<15}{'precision':>11}{'recall':>9}{'F1':>9}{'rows':>8}"]
         lines += [
@@ -53,15 +62,35 @@ class FileScores(NamedTuple):
 def predict_rows(model: Any, data: Dataset, *, probabilities: bool = False) -> tuple[Any, Any]:
     """Predict labels, and with `probabilities` those of every class (otherwise None)."""
     require_samples(model, data)
+    require_classifier(model)
     if probabilities and not hasattr(model, "predict_proba"):
         name = type(last_step(model)).__name__
         error = UnsupportedError(f"this {name} was fitted without probabilities")
-        others = "logistic, lda, qda, knn or naive Bayes"
-        error.hint = f"use {others}, or fit svm with --set calibration=sigmoid"
+        error.hint = f"use {WITH_PROBABILITIES}, or fit svm with --set calibration=sigmoid"
         raise error
     with ignore_missing_names():
         labels = model.predict(data.X)
         return labels, model.predict_proba(data.X) if probabilities else None
+
+
+def require_classifier(model: Any) -> None:
+    """Raise an error for a model that only embeds samples."""
+    if hasattr(model, "predict"):
+        return
+    name = type(last_step(model)).__name__
+    error = UnsupportedError(f"this {name} is an embedding, not a classifier")
+    error.hint = (
+        "fit it with --set threshold=midpoint, or use lda; `predict` prints its coordinates"
+    )
+    raise error
+
+
+def embed_rows(model: Any, data: Dataset) -> tuple[list[str], Any]:
+    """Names of the axes of an embedding, and the coordinates of every row, (n, axes)."""
+    require_samples(model, data)
+    with ignore_missing_names():
+        F = model.transform(data.X)
+    return [f"axis {number + 1}" for number in range(F.shape[1])], F
 
 
 @contextmanager
@@ -74,9 +103,14 @@ def ignore_missing_names() -> Iterator[None]:
 
 def write_predictions(out: Path, labels: Any, classes: Any, P: Any) -> None:
     """Write predictions to a CSV file, one line per sample, atomically."""
+    write_file(out, lambda file: print_predictions(file, labels, classes, P))
+
+
+def write_file(out: Path, print_to: Callable[[TextIO], None]) -> None:
+    """Write a text file atomically."""
     try:
         with atomic_write(out) as part, part.open("w", newline="", encoding="utf-8") as file:
-            print_predictions(file, labels, classes, P)
+            print_to(file)
     except OSError as error:  # its message names the temporary file
         raise OSError(error.errno, f"cannot write: {error.strerror}", str(out)) from error
 
@@ -88,6 +122,13 @@ def print_predictions(file: TextIO, labels: Any, classes: Any, P: Any) -> None:
     writer.writerow(["row", "prediction", *columns])
     for number, label in enumerate(np.asarray(labels).tolist()):
         writer.writerow([number, label, *([] if P is None else P[number].tolist())])
+
+
+def print_coordinates(file: TextIO, names: list[str], F: Any) -> None:
+    """Write the coordinates of an embedding to an open file as CSV; rows count from 0."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["row", *names])
+    writer.writerows([number, *row] for number, row in enumerate(np.asarray(F).tolist()))
 
 
 def score_file(model: Any, data: Dataset, metrics: Sequence[str] = NAMES) -> FileScores:
@@ -102,8 +143,19 @@ def score_file(model: Any, data: Dataset, metrics: Sequence[str] = NAMES) -> Fil
             f"the model has classes such as {known.tolist()[0]!r}, but the file has labels such as "
             f"{true.tolist()[0]!r}"
         )
+    decided = np.isin(labels, known)
+    if not decided.any():
+        raise DataError(f"every row of {data.name} is rejected; raise --reject-cost")
+    mean_cost = None
+    if isinstance(model, BayesDecision):
+        with ignore_missing_names():
+            mean_cost = model.mean_cost(data.X, true)
+    true, labels, P = true[decided], labels[decided], None if P is None else P[decided]
     classes = np.unique(np.concatenate([known, true]))
-    codes, guess = np.searchsorted(classes, true), np.searchsorted(classes, labels)
+    codes, guess = (
+        np.searchsorted(classes, true),
+        np.searchsorted(classes, labels.astype(known.dtype)),
+    )
     wide = None
     if P is not None:
         wide = np.zeros((len(codes), len(classes)))
@@ -111,7 +163,7 @@ def score_file(model: Any, data: Dataset, metrics: Sequence[str] = NAMES) -> Fil
     scores = None
     if P is None and hasattr(model, "decision_function") and len(known) == len(classes):
         with ignore_missing_names():
-            scores = by_class(np.asarray(model.decision_function(data.X)), len(classes))
+            scores = by_class(np.asarray(model.decision_function(data.X)), len(classes))[decided]
     values = compute_metrics(metrics, codes, guess, wide, scores)
     table = score_classes(codes, guess, len(classes))
     lines = [
@@ -119,11 +171,20 @@ def score_file(model: Any, data: Dataset, metrics: Sequence[str] = NAMES) -> Fil
         for k, label in enumerate(classes.tolist())
     ]
     confusion = confusion_matrix(codes, guess, labels=np.arange(len(classes)))
-    return FileScores(len(codes), classes.tolist(), dict(values), confusion, lines)
+    return FileScores(
+        len(decided),
+        classes.tolist(),
+        dict(values),
+        confusion,
+        lines,
+        int((~decided).sum()),
+        mean_cost,
+    )
 
 
 def require_samples(model: Any, data: Dataset) -> None:
     """Raise an error if the samples differ in kind or width from those that the model was fitted to."""
+    model = undecided(model)
     width = getattr(model, "n_features_in_", None)  # None for models of lists
     kernel = object_kernel(model[0] if isinstance(model, Pipeline) else model)
     expected = "texts" if kernel is None else kernel.takes

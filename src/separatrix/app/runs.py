@@ -28,7 +28,7 @@ from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
-from separatrix.studies.catalogue import NAMED, make, page_of
+from separatrix.studies.catalogue import NAMED, make, option_words, page_of
 from separatrix.studies.views import facts_of
 
 
@@ -80,7 +80,8 @@ class Job:
 def prepare(name: str, options: dict[str, Any]) -> Job:
     """Prepare the study of that name, or the experiment file at that path."""
     if name in NAMED:
-        return Job(name, make(name, **options), [NAMED[name].caption])
+        made = make(name, **options)
+        return Job(name, made, [NAMED[name].caption, shlex.join(option_words(made.options))])
     path = Path(name)
     if path.suffix != ".toml":
         error = ExperimentError(f"unknown experiment {name!r}")

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from separatrix.app.decisions import DecisionOptions
 from separatrix.app.estimate import last_step
+from separatrix.app.held_out import HeldOut, measure_held_out
+from separatrix.app.preprocessing import (
+    add_features,
+    describe_preprocessing,
+    set_scale,
+    undecided,
+)
 from separatrix.data.dataset import Dataset
-from separatrix.errors import ModelFileError, ParameterError
+from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.base.tuned import best_model, chosen_params
-from separatrix.estimators.registry import CLASSIFIERS, SUITE
+from separatrix.estimators.registry import CLASSIFIERS, REGISTRY, SUITE
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import require_classes
@@ -26,6 +35,30 @@ from separatrix.kernels.names import parse_kernel
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.modelfile.files import save
 
+ALIASES = {"fisher": "FisherDiscriminant", "subgradient": "SubgradientSVC"}
+EMBEDDINGS = {record.name: record for record in REGISTRY if record.name == "FisherDiscriminant"}
+FITTED = {**CLASSIFIERS, **EMBEDDINGS}
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What surrounds a model that is fitted to a file."""
+
+    scale: str = "auto"
+    """One of `preprocessing.SCALES`."""
+    features: str | None = None
+    """Feature map such as "polynomial:2"."""
+    decision: DecisionOptions = field(default_factory=DecisionOptions)
+    test_share: float | None = None
+    """Share of the rows to measure the error on; the saved model is fitted to all rows."""
+    folds: int | None = None
+    """Folds to measure the error in, each row held out once."""
+    note: str = ""
+    """For the model card."""
+
+
+PLAIN = FitOptions()
+
 
 class SavedFit(NamedTuple):
     """A model that was fitted to a file and saved."""
@@ -35,10 +68,13 @@ class SavedFit(NamedTuple):
     samples: int
     features: int
     classes: list[Any]
-    train_error: float
+    train_error: float | None  # None for an embedding
     seconds: float
     chosen: dict[str, str]  # parameters that were tuned
     notes: tuple[str, ...]
+    preprocessing: tuple[str, ...] = ()  # steps before the model
+    held_out: HeldOut | None = None
+    axes: list[float] | None = None  # scatter ratio of each axis of an embedding
 
 
 def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0) -> Pipeline:
@@ -48,9 +84,10 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
     >>> build("knn", find("iris"), {"n_neighbors": 3})[-1]
     KNeighborsClassifier(n_neighbors=3)
     """
-    if key not in SUITE and key not in CLASSIFIERS:
-        raise ParameterError("fit", "model", f"one of {', '.join([*SUITE, *CLASSIFIERS])}", key)
-    record = SUITE[key][1] if key in SUITE else CLASSIFIERS[key]
+    key = ALIASES.get(key, key)
+    if key not in SUITE and key not in FITTED:
+        raise ParameterError("fit", "model", f"one of {', '.join([*SUITE, *FITTED])}", key)
+    record = SUITE[key][1] if key in SUITE else FITTED[key]
     fixed = dict(SUITE[key][0].params) if key in SUITE else {}
     if "(" in fixed.get("kernel", ""):
         fixed["kernel"] = parse_kernel(fixed["kernel"])
@@ -91,25 +128,28 @@ def fit_file(
     seed: int = 0,
     slim: bool = False,
     device: str = "auto",
+    around: FitOptions = PLAIN,
 ) -> SavedFit:
     """Fit a model to data, or tune and then fit it, and save it."""
     if not out.parent.is_dir():  # before a fit that may take hours
         raise ModelFileError("unwritable", f"cannot write {out}: the folder does not exist")
     options: dict[str, Any] = {"tune": tune, "folds": folds, "seed": seed, "device": device}
-    model = make_model(data, key, parameters or {}, **options)
+    model = make_model(data, key, parameters or {}, **options, around=around)
+    held_out = _measure_held_out(model, data, around, seed)
     begun = time.perf_counter()
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - begun
     chosen = {name: repr(value) for name, value in chosen_params(model).items()}
     model = best_model(model)
-    train_error = float(np.mean(model.predict(data.X) != np.asarray(data.y)))
+    train_error = _train_error(model, data)
     if data.features is not None:
-        first = model[0] if isinstance(model, Pipeline) else model
-        first.feature_names_in_ = np.array(list(data.features), dtype=object)
-    path = save(model, out, slim=slim, data=(data.X, data.y))
+        _name_features(model, data.features)
+    note = "; ".join(filter(None, [around.note, str(held_out or "")]))
+    path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
+    last = last_step(model)
     return SavedFit(
         file=str(path),
-        model=type(last_step(model)).__name__,
+        model=type(last).__name__,
         samples=len(data.y),
         features=0 if isinstance(data.X, list) else int(data.X.shape[1]),
         classes=np.unique(data.y).tolist(),
@@ -117,7 +157,41 @@ def fit_file(
         seconds=seconds,
         chosen=chosen,
         notes=data.notes,
+        preprocessing=tuple(describe_preprocessing(model)),
+        held_out=held_out,
+        axes=None if hasattr(model, "predict") else last.scatter_ratio_.tolist(),
     )
+
+
+def _measure_held_out(model: Any, data: Dataset, around: FitOptions, seed: int) -> HeldOut | None:
+    asked = around.test_share is not None or around.folds is not None
+    if asked and not hasattr(model, "predict"):
+        name = type(last_step(model)).__name__
+        error = UnsupportedError(f"{name} is an embedding, which has no error on held-out rows")
+        error.hint = "--set threshold=midpoint makes it a classifier of two classes"
+        raise error
+    return measure_held_out(
+        model, data, test_share=around.test_share, folds=around.folds, seed=seed
+    )
+
+
+def _train_error(model: Any, data: Dataset) -> float | None:
+    """Share of wrong predictions on the training rows that were not rejected; None for an embedding."""
+    if not hasattr(model, "predict"):
+        return None
+    guess = np.asarray(model.predict(data.X))
+    decided = np.isin(guess, model.classes_)
+    wrong = (guess != np.asarray(data.y)) & decided
+    return float(wrong.sum() / max(1, decided.sum()))
+
+
+def _name_features(model: Any, features: tuple[str, ...]) -> None:
+    """Store the names of the columns in every model that receives them."""
+    inner = undecided(model)
+    first = inner[0] if isinstance(inner, Pipeline) else inner
+    for one in {id(each): each for each in (first, model)}.values():
+        if not isinstance(one, Pipeline):
+            one.feature_names_in_ = np.array(list(features), dtype=object)
 
 
 def make_model(
@@ -129,6 +203,7 @@ def make_model(
     folds: int,
     seed: int,
     device: str = "auto",
+    around: FitOptions = PLAIN,
 ) -> Any:
     """Make the model that the options describe, not fitted."""
     require_classes(data)
@@ -139,6 +214,10 @@ def make_model(
         model = next(iter(built.values()))
     else:
         model = build(key, data, parameters, seed)
+    model = set_scale(model, around.scale, data)
+    if around.features is not None:
+        model = add_features(model, around.features, data, seed)
+    model = around.decision.wrap(model, np.unique(data.y))
     if device != "auto":
         set_device(device, model)
     return model

@@ -1,17 +1,25 @@
-"""`separatrix data`: list, describe and download data sets."""
+"""`separatrix data`: list, describe, draw and download data sets."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
+from separatrix.cli.common import (
+    Command,
+    file_options,
+    json_option,
+    print_message,
+    quiet_option,
+    show_json,
+)
 
 
 @click.group()
 def data() -> None:
-    """List, describe or download the data sets of the catalogue."""
+    """List, describe, draw or download the data sets of the catalogue."""
 
 
 @data.command("list", cls=Command)
@@ -48,6 +56,34 @@ def show(name: str, as_json: bool) -> None:
         show_json({**entry.as_dict(), "state": state})
         return
     click.echo(_as_text(entry, state))
+
+
+@data.command(cls=Command)
+@click.argument("name")
+@click.option("--row", type=click.IntRange(0), required=True, help="Row to draw, counted from 0")
+@click.option("--test", is_flag=True, help="Count rows of the test part")
+@file_options
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File .svg, .png or .pdf to write  [default: print it]",
+)
+@json_option
+def draw(name: str, row: int, test: bool, out: Path | None, as_json: bool, **file: Any) -> None:
+    """Draw one observation of NAME, a data set of the catalogue or a file.
+
+    Pixels are drawn as an image, strings and graphs as they are, other rows feature by feature.
+    """
+    from separatrix.app.draw import draw_row
+
+    shown = draw_row(name, row, test=test, out=out, **file)
+    if as_json:
+        show_json({**shown.about, "file": out})
+        return
+    if out is None:
+        click.echo(shown.text)
+    else:
+        print_message(f"wrote {out}")
 
 
 @data.command(cls=Command)

@@ -36,14 +36,27 @@ metric_option = click.option(
 @click.option("--data", help="Data set of the catalogue, or a file")
 @click.option("--classifier", help="Classifiers, if the study has several")
 @click.option("--repeats", type=click.IntRange(1), help="Number of random splits")
-@click.option("--subsample", type=click.IntRange(2), help="Number of rows to draw from the data")
-@click.option("--test-size", type=float, help="Fraction of the rows in the test part")
 @click.option(
-    "--distance", type=click.Choice(["euclidean", "manhattan"]), help="Metric of nearest neighbours"
+    "--rows", "--subsample", "subsample", type=click.IntRange(2), help="Number of rows to draw"
 )
+@click.option(
+    "--test-share", "--test-size", "test_size", type=float, help="Share of the rows to hold out"
+)
+@click.option(
+    "--metric",
+    "--distance",
+    "distance",
+    type=click.Choice(["euclidean", "manhattan"]),
+    help="Metric of nearest neighbours",
+)
+@click.option("--k", type=click.IntRange(1), help="One number of neighbours, on one hold-out")
 @click.option("--k-max", type=click.IntRange(1), help="Largest number of neighbours")
-@click.option("--max-iter", type=click.IntRange(1), help="Maximum number of passes of a perceptron")
+@click.option("--max-iter", type=click.IntRange(1), help="Maximum number of passes or steps")
+@click.option("--degrees", help="Degrees of the polynomial kernels, e.g. 1,2,3 or 1-7")
 @click.option("--digits", "--v", "v", help="Digits of the positive class, e.g. 0,2,4,6,8")
+@click.option("--alpha", type=float, help="Step of the subgradient descent")
+@click.option("--eps", type=float, help="Change of the objective at which the descent stops")
+@click.option("--mu", type=float, help="Weight of the penalty of the descent")
 @click.option("--jitters", help="Shifts of virtual support vectors in pixels, e.g. 1,2")
 @click.option("--degree", type=click.IntRange(1), help="Degree of the polynomial kernel")
 @click.option("--C", "C", type=float, help="Parameter C of the SVM")
@@ -79,7 +92,8 @@ def run(
     job = prepare(experiment, {key: value for key, value in options.items() if value is not None})
     folder = out or Path("runs") / job.name
     if dry_run:
-        show_json({"steps": job.steps, "plan": job.words}) if as_json else click.echo(job)
+        plan = {"steps": job.steps, "plan": job.words, "options": job.experiment.options}
+        show_json(plan) if as_json else click.echo(job)
         return
     results, page, words = job.run(folder, fresh=fresh, progress=False if quiet else None)
     paths = (folder / "results.csv", folder / "results.parquet", page)

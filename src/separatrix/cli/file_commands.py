@@ -21,6 +21,13 @@ from separatrix.cli.common import (
     seed_option,
     show_json,
 )
+from separatrix.cli.model_options import (
+    decision_options,
+    positive_option,
+    preparation_options,
+    take_decision,
+    take_scale,
+)
 
 INFINITY = ("inf", "+inf", "infinity")  # words of --set for a hard margin, as in C=inf
 
@@ -62,6 +69,11 @@ training_options = combine_options(
     help="Kernel expression, e.g. Spectrum(4); kernels on strings and graphs are normalised unless "
     "multiplied by a number",
 )
+@preparation_options
+@click.option(
+    "--folds", type=click.IntRange(2), help="Hold out each row once; the error printed is theirs"
+)
+@decision_options
 @training_options
 def fit(
     data: str,
@@ -69,14 +81,19 @@ def fit(
     words: tuple[str, ...],
     kernel: str | None,
     out: Path | None,
+    folds: int | None,
     **options: Any,
 ) -> None:
-    """Fit a model to DATA, a file or a data set of the catalogue, and save it."""
+    """Fit a model to DATA, a file or a data set of the catalogue, and save it.
+
+    The saved model is fitted to all rows, also with --test-share and --folds.
+    """
     parameters = _parameters(words)
     if kernel is not None:
         from separatrix.app.train_from_file import parse_normalized_kernel
 
         parameters["kernel"] = parse_normalized_kernel(kernel)
+    options["held_out_folds"] = folds
     _fit(data, out, key=key, parameters=parameters, tune=False, folds=0, **options)
 
 
@@ -86,6 +103,7 @@ def fit(
 @click.option(
     "--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds"
 )
+@preparation_options
 @training_options
 def tune(data: str, key: str, folds: int, out: Path | None, **options: Any) -> None:
     """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
@@ -104,15 +122,20 @@ def _fit(
     dry_run: bool,
     quiet: bool,
     as_json: bool,
+    positive: str | None,
     **fit: Any,
 ) -> None:
+    from separatrix.app.preprocessing import mark_positive
     from separatrix.app.read_data import read_labelled
     from separatrix.app.train_from_file import fit_file
     from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
+    fit["around"] = _options_around(fit, positive)
     file = {"target": target, "format": format, "delimiter": delimiter}
     data = read_labelled(name, progress=progress, header=header, **file)
+    if positive is not None:
+        data = mark_positive(data, positive)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
         _print_plan(data, path, as_json, **fit)
@@ -120,15 +143,41 @@ def _fit(
     with busy(f"{'tuning' if fit['tune'] else 'fitting'} {fit['key']}", show=progress):
         done = fit_file(data, path, slim=slim, **fit)
     if as_json:
-        show_json(done._asdict())
+        held_out = None if done.held_out is None else done.held_out._asdict()
+        show_json({**done._asdict(), "held_out": held_out})
         return
-    chosen = "".join(f", {param} = {value}" for param, value in done.chosen.items())
-    click.echo(
-        f"{done.model}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
-        f"training error {100 * done.train_error:.2f} %, {done.seconds:.2f} s"
-    )
+    click.echo(_describe_fit(done))
     _print_notes(done, quiet=quiet)
+    steps = ", ".join(done.preprocessing) or "none"
+    print_message(f"preprocessing: {steps}", quiet=quiet)
     print_message(f"wrote {done.file}", quiet=quiet)
+
+
+def _options_around(fit: dict[str, Any], positive: str | None) -> Any:
+    """Remove the options of preprocessing, decisions and held-out rows from those of a fit."""
+    from separatrix.app.train_from_file import FitOptions
+
+    return FitOptions(
+        scale=take_scale(fit),
+        features=fit.pop("features"),
+        decision=take_decision(fit),
+        test_share=fit.pop("test_share"),
+        folds=fit.pop("held_out_folds", None),
+        note="" if positive is None else f"positive labels {positive}",
+    )
+
+
+def _describe_fit(done: Any) -> str:
+    chosen = "".join(f", {param} = {value}" for param, value in done.chosen.items())
+    found = [f"{done.samples} samples, {len(done.classes)} classes"]
+    if done.held_out is not None:
+        found.append(str(done.held_out))
+    if done.train_error is not None:
+        found.append(f"training error {100 * done.train_error:.2f} %")
+    if done.axes is not None:
+        ratios = ", ".join(f"{ratio:.4g}" for ratio in done.axes)
+        found.append(f"scatter ratio of each axis {ratios}")
+    return f"{done.model}{chosen}: {', '.join(found)}, {done.seconds:.2f} s"
 
 
 def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
@@ -150,6 +199,7 @@ def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
 @click.argument("model", type=FILE)
 @click.argument("data")
 @file_options
+@decision_options
 @click.option("--proba", is_flag=True, help="Add the probability of every class")
 @click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
 @device_option
@@ -168,14 +218,19 @@ def predict(
     """Predict the rows of DATA with a saved MODEL, as CSV.
 
     Columns are selected by the names that the model stores. For a model without names, `--target` names
-    a column to drop.
+    a column to drop. Of an embedding, the coordinates are printed. Costs and thresholds replace those
+    that the model was fitted with.
     """
     from separatrix.app.predict_from_file import predict_rows, print_predictions, write_predictions
     from separatrix.app.read_data import read_for
 
-    fitted = _load(model, device)
+    decision = take_decision(file)
+    fitted = decision.decide(_load(model, device))
     samples = read_for(fitted, data, **file)
     _print_notes(samples, quiet=quiet)
+    if not hasattr(fitted, "predict") and not proba:
+        _embed(fitted, samples, out, quiet=quiet, as_json=as_json)
+        return
     labels, P = predict_rows(fitted, samples, probabilities=proba)
     if as_json:
         show_json({"predictions": labels, "probabilities": P, "classes": fitted.classes_})
@@ -186,28 +241,64 @@ def predict(
         print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
 
 
+def _embed(fitted: Any, samples: Any, out: Path | None, *, quiet: bool, as_json: bool) -> None:
+    from separatrix.app.predict_from_file import embed_rows, print_coordinates, write_file
+
+    names, F = embed_rows(fitted, samples)
+    if as_json:
+        show_json({"axes": names, "coordinates": F})
+    elif out is None:
+        print_coordinates(sys.stdout, names, F)
+    else:
+        write_file(out, lambda file: print_coordinates(file, names, F))
+        print_message(f"wrote {out}, {len(F)} rows", quiet=quiet)
+
+
 @click.command(cls=Command)
 @click.argument("model", type=FILE)
 @click.argument("data")
 @file_options
 @click.option("--metric", "metrics", multiple=True, help="Print only this metric; may be repeated")
+@positive_option
+@decision_options
 @device_option
 @json_option
 def evaluate(
-    model: Path, data: str, metrics: tuple[str, ...], device: str, as_json: bool, **file: Any
+    model: Path,
+    data: str,
+    metrics: tuple[str, ...],
+    positive: str | None,
+    device: str,
+    as_json: bool,
+    **file: Any,
 ) -> None:
     """Evaluate a saved MODEL on labelled DATA: metrics, precision and recall of each class, confusions.
 
-    For a data set of the catalogue with a test part, DATA is that part.
+    For a data set of the catalogue with a test part, DATA is that part. Costs and thresholds replace
+    those that the model was fitted with.
     """
     from separatrix.app.predict_from_file import score_file
+    from separatrix.app.preprocessing import mark_positive, require_known_labels
     from separatrix.app.read_data import read_for
+    from separatrix.modelfile.describe import describe, was_trained_on
 
-    fitted = _load(model, device)
-    samples = read_for(fitted, data, labelled=True, **file)
+    decision = take_decision(file)
+    stored = _load(model, device)
+    samples = read_for(stored, data, labelled=True, **file)
+    if positive is not None:
+        samples = mark_positive(samples, positive)
+    elif samples.y is not None:
+        require_known_labels(stored, samples, describe(model).card.note)
     _print_notes(samples)
-    scores = score_file(fitted, samples, metrics) if metrics else score_file(fitted, samples)
-    show_json(scores._asdict()) if as_json else click.echo(scores)
+    decided = decision.decide(stored)
+    scores = score_file(decided, samples, metrics) if metrics else score_file(decided, samples)
+    on_training_rows = was_trained_on(model, stored, samples.X, samples.y)
+    if as_json:
+        show_json({**scores._asdict(), "on_training_rows": on_training_rows})
+        return
+    if on_training_rows:
+        click.echo("these are the rows that the model was fitted to: training errors, not a test")
+    click.echo(scores)
 
 
 @click.command(cls=Command)

@@ -144,6 +144,7 @@ class Results:
     def table(self) -> list[dict[str, Any]]:
         """All rows with their provenance, one dict each."""
         constant = {
+            "options": params_json(**self.options),
             "seed": self.options.get("seed"),
             "threads": self.threads,
             **{name.replace("-", "_"): number for name, number in self.versions.items()},

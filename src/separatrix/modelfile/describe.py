@@ -15,7 +15,7 @@ from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, check_ver
 from separatrix.modelfile.given_code import GivenCode
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.labels import Labels
-from separatrix.modelfile.model_card import ModelCard, read_model_card
+from separatrix.modelfile.model_card import ModelCard, describe_data, read_model_card
 from separatrix.modelfile.values import KernelObject
 from separatrix.runtime.blocks import in_words
 
@@ -140,6 +140,15 @@ def _format_first(values: list[Any]) -> str:
     """Number of values, and the first of them."""
     shown = ", ".join(escape_markdown(str(value)) for value in values[:SHOWN])
     return f"{len(values)}: {shown}" + (", ..." if len(values) > SHOWN else "")
+
+
+def was_trained_on(path: PathLike, model: Any, X: Any, y: Any) -> bool:
+    """Whether the model of a file was trained on exactly these rows and labels, by their hash.
+
+    False if the file has no hash; `save(..., data=(X, y))` stores it.
+    """
+    known = describe(path).card.data
+    return known is not None and describe_data(model, (X, y)).sha256 == known.sha256
 
 
 def describe(path: PathLike) -> Description:

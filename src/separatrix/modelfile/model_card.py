@@ -88,7 +88,7 @@ def make_model_card(model: Any, data: tuple[Any, Any] | None = None, note: str =
     return ModelCard(
         versions_here(),
         _read_certificate(inner),
-        None if data is None else _describe_data(model, data),
+        None if data is None else describe_data(model, data),
         int(seed) if isinstance(seed, int | np.integer) else None,
         f.Text().get(note, "note", f.Archive()),
     )
@@ -209,7 +209,8 @@ def _read_certificate(model: Any) -> dict[str, float]:
     return found
 
 
-def _describe_data(model: Any, data: Any) -> TrainingData:
+def describe_data(model: Any, data: Any) -> TrainingData:
+    """Hash and size of the training set (X, y) of a model, checked."""
     if not isinstance(data, tuple) or len(data) != 2:
         raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
     X, y = data

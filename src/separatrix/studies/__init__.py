@@ -1,1 +1,1 @@
-"""The named studies: each reproduces a published document, steps and page together."""
+"""The named studies: steps and page together."""

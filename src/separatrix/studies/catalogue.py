@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,13 @@ class NamedStudy:
     data: str
 
 
+FLAGS = {"distance": "--metric", "subsample": "--rows", "test_size": "--test-share"}
+"""Flags of options that are not called as the option is."""
 NAMED = {
     "usps-kernel-perceptron": NamedStudy(
-        "usps", "kernel perceptrons on handwritten digits, parts 1 to 7 of the document", "usps"
+        "usps",
+        "kernel perceptrons on digits: degrees, widths, confusions, hardest digits, SVM and k-NN",
+        "usps",
     ),
     "knn-and-perceptron": NamedStudy(
         "knn_and_perceptron", "nearest neighbours and perceptrons: accuracy, k, features", "iris"
@@ -74,12 +79,37 @@ def make(name: str, **options: Any) -> Experiment:
     given = {key: value for key, value in options.items() if value is not None}
     for key in given:
         if key not in known:
-            listed = ", ".join(f"--{word.replace('_', '-')}" for word in known)
-            error = ExperimentError(f"{name} has no option --{key.replace('_', '-')}")
-            error.hint = f"it has {listed}"
+            error = ExperimentError(f"{name} has no option {flag_of(key)}")
+            error.hint = f"it has {', '.join(map(flag_of, known))}"
             raise error
     experiment: Experiment = build(**given)
     return replace(experiment, load=find)
+
+
+def flag_of(option: str) -> str:
+    """The flag of `separatrix run` that sets an option.
+
+    >>> flag_of("test_size"), flag_of("k_max")
+    ('--test-share', '--k-max')
+    """
+    return FLAGS.get(option, f"--{option.replace('_', '-')}")
+
+
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Options as words of a command line; those that are not set are left out.
+
+    >>> option_words({"quick": True, "degrees": [1, 2], "subsample": None})
+    ['--quick', '--degrees', '1,2']
+    """
+    words: list[str] = []
+    for key, value in options.items():
+        if isinstance(value, bool):
+            words += [flag_of(key)] if value else []
+        elif isinstance(value, list | tuple):
+            words += [flag_of(key), ",".join(map(str, value))]
+        elif value is not None:
+            words += [flag_of(key), str(value)]
+    return words
 
 
 def page_of(results: Results) -> Page:

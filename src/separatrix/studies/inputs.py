@@ -43,15 +43,25 @@ def parse_integers(
 ) -> list[int]:
     """Different integers in a sequence or in a text, sorted.
 
-    >>> parse_integers("a", "b", "8,0", "digits")
-    [0, 8]
+    >>> parse_integers("a", "b", "8,0", "digits"), parse_integers("a", "b", "1-3,7", "degrees")
+    ([0, 8], [1, 2, 3, 7])
     """
     try:
-        found = sorted(
-            {int(one) for one in (given.split(",") if isinstance(given, str) else given)}
-        )
+        parts = given.split(",") if isinstance(given, str) else [str(int(one)) for one in given]
+        found = sorted({number for part in parts for number in _range_of(part, least, most)})
     except (TypeError, ValueError):
         found = []
     if not found or found[0] < least or found[-1] > most:
         raise ParameterError(study, option, must_be, given)
     return found
+
+
+def _range_of(text: str, least: float, most: float) -> range:
+    """The integers of "3" or of "1-7"; both ends are checked first, so that no range is huge."""
+    first, dash, last = text.strip().partition("-")
+    if not dash or not first:  # one number, which may be negative
+        return range(int(text), int(text) + 1)
+    low, high = int(first), int(last)
+    if not least <= low <= high <= min(most, low + 1000):
+        raise ValueError
+    return range(low, high + 1)

@@ -32,9 +32,12 @@ CURVES = ("train_error", "test_error", "online_error")
 COLOURS = ("#999999", "#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#cc79a7")
 
 
-def steps(protocol: StudyProtocol, degrees: tuple[int, ...], device: str) -> list[Step]:
+def steps(
+    protocol: StudyProtocol, degrees: tuple[int, ...], max_iter: int | None, device: str
+) -> list[Step]:
     """One step for each rule."""
     terms: dict[str, Any] = {"protocol": protocol, "degrees": degrees, "device": device}
+    terms["passes"] = max_iter or PASSES
     return [Step(f"{TRAJECTORY}: {rule}", partial(_trace, rule=rule, **terms)) for rule in RULES]
 
 
@@ -43,11 +46,12 @@ def _trace(
     rule: str,
     protocol: StudyProtocol,
     degrees: tuple[int, ...],
+    passes: int,
     device: str,
 ) -> StepResult:
     """The trajectories of every degree on the first splits."""
     X, y, splits = protocol.samples(context)
-    model = KernelPerceptron(multi_class=RULES[rule], max_iter=PASSES, device=device)
+    model = KernelPerceptron(multi_class=RULES[rule], max_iter=passes, device=device)
     rows: list[Row] = []
     for degree in degrees:
         with warnings.catch_warnings():

@@ -12,6 +12,7 @@ import numpy as np
 from separatrix.errors import ExperimentError
 from separatrix.experiments.steps import Results, Row, params_json
 from separatrix.report.page import Page, Section
+from separatrix.studies.catalogue import option_words
 
 
 def format_spread(values: Any, digits: int = 2) -> str:
@@ -79,16 +80,7 @@ def study_page(
 
 def command_of(results: Results) -> str:
     """The command line that reproduces the results, with every option."""
-    words = ["separatrix", "run", results.name]
-    for key, value in results.options.items():
-        flag = f"--{key.replace('_', '-')}"
-        if isinstance(value, bool):
-            words += [flag] if value else []
-        elif isinstance(value, list | tuple):
-            words += [flag, ",".join(map(str, value))]
-        elif value is not None:
-            words += [flag, str(value)]
-    return shlex.join(words)
+    return shlex.join(["separatrix", "run", results.name, *option_words(results.options)])
 
 
 def python_of(results: Results) -> str:

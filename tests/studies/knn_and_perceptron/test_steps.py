@@ -4,14 +4,16 @@ import json
 
 import numpy as np
 import pytest
+import sklearn.neighbors
 from tests.studies.quick_runs import OPTIONS, quick_run
 
 from separatrix import KNeighborsClassifier, Perceptron
 from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
+from separatrix.errors import ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import params_json
-from separatrix.studies.catalogue import make
+from separatrix.studies.catalogue import make, page_of
 from separatrix.studies.knn_and_perceptron.steps import (
     DATA,
     FEATURES,
@@ -138,8 +140,45 @@ def test_options_choose_classifier_sub_sample_test_size_and_distance(tmp_path):
     assert json.loads(results.where(part=NEIGHBOURS)[0].parameters)["distance"] == "manhattan"
     assert set(made.options) == {
         *("quick", "seed", "classifier", "data", "subsample", "test_size", "distance"),
-        *("k_max", "max_iter", "repeats"),
+        *("k", "k_max", "max_iter", "repeats"),
     }
+
+
+def test_one_k_on_one_hold_out_is_a_fit_to_the_other_rows(tmp_path):
+    made = experiment(
+        data="iris", k=7, distance="manhattan", test_size=0.4, subsample=100, max_iter=2
+    )
+    results = run(made, tmp_path, progress=False)
+    (part,) = made.steps[1].run.__self__.split(load("iris"))
+    assert (len(part.y), len(part.y_test)) == (60, 40)
+    theirs = sklearn.neighbors.KNeighborsClassifier(7, p=1).fit(part.X, part.y)
+    right = theirs.predict(part.X_test) == part.y_test
+    assert number(results, NEIGHBOURS, "test_accuracy") == pytest.approx(right.mean(), abs=0.026)
+    ours = KNeighborsClassifier(7, p=1).fit(part.X, part.y)
+    assert number(results, NEIGHBOURS, "test_accuracy") == ours.score(part.X_test, part.y_test)
+    assert number(results, NEIGHBOURS, "train_accuracy") == ours.score(part.X, part.y)
+    alone = [
+        ours.fit(np.delete(part.X, i, 0), np.delete(part.y, i)).predict(part.X[[i]])[0] == part.y[i]
+        for i in range(60)
+    ]
+    assert number(results, NEIGHBOURS, "left_out_accuracy") == pytest.approx(np.mean(alone))
+    page = page_of(results)
+    assert "k-NN with k = 7 and the manhattan distance" in page.summary[0]
+    assert "--metric manhattan --k 7" in page.command
+    assert json.loads(results.table()[0]["options"])["test_size"] == 0.4
+
+
+def test_more_neighbours_than_training_rows_are_refused(tmp_path):
+    made = experiment(data="iris", k=100, subsample=60, classifier="knn")
+    with pytest.raises(ParameterError, match="`k` of knn-and-perceptron must be at most 41"):
+        run(made, tmp_path, progress=False)
+
+
+def test_panels_of_features_have_the_names_of_the_classes(iris):
+    features = page_of(iris).sections[-1].shows[0]
+    titles = [axes.get_title() for axes in features.figure.axes]
+    assert titles == ["setosa", "versicolor", "virginica"]
+    assert {row[0] for row in features.table.rows} == set(titles)
 
 
 def test_data_may_be_a_file(tmp_path):

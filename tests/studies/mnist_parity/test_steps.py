@@ -118,6 +118,24 @@ def test_any_digits_can_be_the_target(tmp_path):
     assert found["positive_share"] == pytest.approx(0.2, abs=0.03)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_given_constants_and_share_are_those_of_the_descent():
+    options = {"alpha": 2e-5, "eps": 1e-3, "mu": 0.01, "max_iter": 30, "test_size": 0.5}
+    made = experiment(quick=True, data="digits", v="1,3,5,7,9", **options)
+    assert {name: made.options[name] for name in options} == options
+    context = RunContext(made)
+    images = made.steps[0].run.__self__.images(context)
+    assert len(images.held) in (898, 899)
+    y = indicator(images.learn_labels, {1, 3, 5, 7, 9})
+    constants = {name: value for name, value in options.items() if name != "test_size"}
+    model = SubgradientSVC(**constants).fit(images.learn, y)
+    step = {step.name: step for step in made.steps}[PARITY]
+    found = step.run(context)
+    np.testing.assert_array_equal(found.arrays["loss"], model.loss_curve_)
+    params = json.loads(found.rows[0].parameters)
+    assert (params["alpha"], params["eps"], params["mu"]) == (2e-5, 1e-3, 0.01)
+
+
 def test_a_kaggle_file_is_taken_as_it_comes(tmp_path):
     digits = load_digits()
     side = np.zeros((300, 28, 28), dtype=int)

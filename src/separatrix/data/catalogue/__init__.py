@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,20 @@ from separatrix.errors import DataError, MissingDataError, MissingPackageError
 VARIABLE = "SEPARATRIX_DATA"
 BUILT_IN, ON_DISK, TO_DOWNLOAD = "built in", "on disk", "to download"
 _BOTH_PARTS = "zipcombo.dat.gz"  # zip.train, then zip.test: read where it is there
+
+
+def class_names(name: str, labels: Any) -> dict[Any, str]:
+    """Names of the sorted labels of a data set, by label; empty if a label is its own name.
+
+    >>> import numpy as np
+    >>> class_names("iris", np.array([0, 1, 2]))
+    {0: 'setosa', 1: 'versicolor', 2: 'virginica'}
+    """
+    if name not in names():
+        return {}
+    known = [title for title, _ in dataset_card(name).classes]
+    same = len(known) != len(labels) or sorted(known) == sorted(map(str, labels.tolist()))
+    return {} if same else dict(zip(labels.tolist(), known, strict=True))
 
 
 def names() -> tuple[str, ...]:

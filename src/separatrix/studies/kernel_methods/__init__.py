@@ -1,4 +1,4 @@
-"""Kernel methods: each claim of the document as numbers that can be checked.
+"""Kernel methods: each claim as numbers that can be checked.
 
 Samples of the first three parts are multiples of 1/64, so that sums and products are exact and two forms
 of one algorithm can be compared mistake by mistake. The last part computes one matrix for each type of

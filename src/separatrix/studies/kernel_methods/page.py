@@ -26,7 +26,7 @@ MISTAKE_METRICS = ("primal_mistakes", "dual_mistakes", "same_mistakes")
 
 
 def page(results: Results) -> Page:
-    """The claims in the order of the document."""
+    """The claims, from vectors to any object."""
     same = results.values(part=FORMS, metric="same_mistakes")
     mistakes, bounds = (results.values(part=BOUND, metric=m) for m in ("mistakes", "bound"))
     error = results.values(part=MAP, metric="relative_difference").max()

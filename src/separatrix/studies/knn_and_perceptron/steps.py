@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix import KNeighborsClassifier, Perceptron
+from separatrix.data.catalogue import class_names
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import random_splits
+from separatrix.errors import ParameterError
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
 from separatrix.studies.inputs import require_labelled
@@ -37,6 +39,7 @@ def experiment(
     subsample: int | None = None,
     test_size: float | None = None,
     distance: str = "euclidean",
+    k: int | None = None,
     k_max: int = 50,
     max_iter: int = 100,
     repeats: int | None = None,
@@ -46,11 +49,13 @@ def experiment(
 
     A quick run has 5 splits (`repeats`) instead of 20 and at most 1500 samples of each part; `subsample`
     draws samples before splitting. `test_size` is held out at random; None: the test part of the data
-    set, or 0.3 if it has none. `device` is that of the Euclidean neighbour search.
+    set, or 0.3 if it has none. With `k` there is one number of neighbours, and one split instead of 20.
+    `device` is that of the Euclidean neighbour search.
     """
     require_choice(NAME, "classifier", classifier, ("both", "knn", "perceptron"))
     require_choice(NAME, "distance", distance, list(DISTANCES))
     for name, value, least in (
+        ("k", k, 1),
         ("k_max", k_max, 1),
         ("max_iter", max_iter, 1),
         ("subsample", subsample, 4),
@@ -72,14 +77,15 @@ def experiment(
         "subsample": subsample,
         "test_size": test_size,
         "distance": distance,
-        "k_max": k_max,
+        "k": k,
+        "k_max": k_max if k is None else None,
         "max_iter": max_iter,
-        "repeats": repeats or (5 if quick else 20),
+        "repeats": repeats or (1 if k is not None else 5 if quick else 20),
     }
     study = _KnnStudy(device, options)
     steps = [Step(DATA, study.describe_data)]
     if classifier != "perceptron":
-        steps.append(Step(NEIGHBOURS, study.score_neighbors))
+        steps.append(Step(NEIGHBOURS, study.score_neighbors if k is None else study.score_one_k))
     if classifier != "knn":
         steps += [Step(PERCEPTRON, study.train_perceptron), Step(FEATURES, study.rank_features)]
     return Experiment(NAME, "Nearest neighbours and perceptrons", options, (data,), steps, find)
@@ -139,6 +145,26 @@ class _KnnStudy:
             left_out.append(model.accuracy_by_k_)
         return StepResult(rows, {"test": np.array(tested), "left_out": np.array(left_out)})
 
+    def score_one_k(self, context: RunContext) -> StepResult:
+        """Accuracy of one number of neighbours on the test part, and leave-one-out on the training part."""
+        rows, tested, left_out = [], [], []
+        k, distance = self.options["k"], self.options["distance"]
+        for split, part in enumerate(self.parts(context)):
+            most = part.X.shape[0] - 1
+            if k > most:
+                raise ParameterError(NAME, "k", f"at most {most}, the other training rows", k)
+            model = KNeighborsClassifier(k, p=DISTANCES[distance], device=self.device)
+            model.fit(part.X, part.y)
+            wrong = model.predict(part.X_test) != part.y_test
+            left = KNeighborsClassifier(p=DISTANCES[distance], k_max=k, device=self.device)
+            own = left.fit(part.X, part.y).accuracy_by_k_[k - 1]
+            values = {"test_errors": wrong.sum(), "test_accuracy": 1.0 - wrong.mean()}
+            values |= {"train_accuracy": model.score(part.X, part.y), "left_out_accuracy": own}
+            rows += self._rows(NEIGHBOURS, "k-NN", values, split, k=k, distance=distance)
+            tested.append(1.0 - wrong.mean())
+            left_out.append(own)
+        return StepResult(rows, {"test": np.array(tested), "left_out": np.array(left_out)})
+
     def train_perceptron(self, context: RunContext) -> StepResult:
         """Last and averaged weights; training starts at zero and visits rows in order."""
         rows, logs = [], []
@@ -177,6 +203,7 @@ class _KnnStudy:
         data = context.data(self.data)
         importance = np.abs(context.result(PERCEPTRON).arrays["weights"])
         classes = np.unique(self.parts(context)[0].y)
+        names = class_names(self.data, np.unique(np.asarray(data.y)))
         panels = classes if len(classes) > 2 else classes[1:]
         name = context.result(PERCEPTRON).rows[0].model
         rows = []
@@ -184,6 +211,7 @@ class _KnnStudy:
             largest = np.argsort(-values, kind="stable")[:MOST_FEATURES]
             for rank, j in enumerate(largest.tolist(), start=1):
                 about = {"class": label, "rank": rank, "feature": feature_name(data, j)}
+                about |= {"name": names[label]} if label in names else {}
                 rows += self._rows(FEATURES, name, {"importance": values[j]}, 0, **about)
         arrays = {"importance": importance}
         if data.image is not None:

@@ -12,7 +12,15 @@ import numpy as np
 
 from separatrix.experiments.steps import Experiment, Results, Step
 from separatrix.report.page import Page, Section, Table
-from separatrix.studies.linear import doubt, generative, geometry, losses, margins, squares
+from separatrix.studies.linear import (
+    doubt,
+    generative,
+    geometry,
+    losses,
+    margins,
+    separators,
+    squares,
+)
 from separatrix.studies.views import largest_value, single_value, study_page
 
 ROUNDING = 1e-9  # largest rounding error of a zero
@@ -178,7 +186,9 @@ def _svm_claims(results: Results) -> list[Claim]:
     curvature = partial(single_value, results, losses.LOSSES, "least_second_difference")
     convex = min(curvature(name) for name in ("hinge", "logistic", "squared"))
     sigmoid, apart = curvature("sigmoid"), margins.objective_difference(results)
+    *others, widest = separators.margins_by_line(results, margins.MARGINS).values()
     return [
+        _above(11, "the SVM's margin less that of the next best line, cm", widest - max(others)),
         _zero(11, "primal and dual objective are equal", largest("gap", model="SVC")),
         _zero(11, "no slack below α = C", largest("slack_below_C")),
         _zero(11, "margin vectors agree on w0", largest("off_w0")),

@@ -14,6 +14,12 @@ from separatrix.plots.figures import COLOURS, INK
 from separatrix.report.page import Picture, Section, Shows, Table
 from separatrix.studies.linear import figures, samples
 from separatrix.studies.linear.samples import PETALS, SPECIES
+from separatrix.studies.linear.separators import (
+    LARGEST,
+    compare_separators,
+    margins_by_line,
+    show_separators,
+)
 from separatrix.studies.views import largest_value, row_params, single_value
 from separatrix.types import Codes, Matrix, Vector
 
@@ -41,7 +47,8 @@ def check_margins(context: RunContext) -> StepResult:
             w, bias = samples.boundary(model)
             arrays |= {"weights": w, "bias": np.array([bias]), "alpha": _multipliers(model)}
             arrays["slack"] = model.training_margins()[1]
-    return StepResult(rows + _time_solvers(context), arrays)
+    more, separable = compare_separators(context, MARGINS)
+    return StepResult(rows + more + _time_solvers(context), {**arrays, **separable})
 
 
 def _certify(model: Any, C: float, X: Matrix, y: Codes) -> list[Row]:
@@ -135,7 +142,14 @@ def margins_section(results: Results) -> Section:
         "The dual has one variable for each sample, the primal one for each feature. So the dual slows "
         "down with samples and the primal with features; both reach the same objective.",
     ]
+    lines = margins_by_line(results, MARGINS)
+    words.insert(
+        0,
+        f"Many lines separate two classes without an error, and they are not equally good: the nearest "
+        f"flower is between {min(lines.values()):.3g} and {lines[LARGEST]:.3g} cm away.",
+    )
     shows: Shows = [
+        show_separators(results, MARGINS),
         _draw_margins(results),
         _tabulate_objectives(results),
         _tabulate_conditions(results),

@@ -20,11 +20,12 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import choose_device
 from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
 from separatrix.types import Matrix, Vector
+from separatrix.validation import require_integer, require_real
 
 NAME = "mnist-parity"
 DATA = "1 data"
-PUBLISHED = "2 the document's constants and target"
-PARITY = "3 the document's constants"
+PUBLISHED = "2 original constants and target"
+PARITY = "3 given constants"
 HONEST = "4 honest constants"
 LINEAR = "5 linear machine"
 GAUSSIAN = "6 Gaussian kernel"
@@ -35,8 +36,9 @@ CONSTANTS: dict[str, Any] = {"alpha": 1e-5, "eps": 1e-2, "mu": 1e-1}  # for raw 
 # On pixels / 255 a step of 0.2 oscillates and stops by chance; with 0.1 the objective decreases.
 HONEST_CONSTANTS: dict[str, Any] = {"alpha": 0.1, "eps": 1e-5, "mu": 1e-4}
 HONEST_STEPS = 5000
+MAX_ITER = 1000  # steps of the other descents
 ALL_KEPT = 50  # steps up to which every iterate is scored and kept; after that every 25th
-HELD_OUT = 0.3  # of 60,000 rows this leaves 42,000, as many as the document has
+HELD_OUT = 0.3  # of 60,000 rows this leaves 42,000, as many as the original project had
 QUICK_ROWS, QUICK_TEST_ROWS = 6000, 2000
 PIXELS = 784  # for which kernel widths are given
 BLOCK = 8192  # rows that become floats at a time
@@ -48,9 +50,17 @@ def experiment(
     seed: int = 0,
     data: str | None = None,
     v: Sequence[int] | str = EVEN,
+    alpha: float = CONSTANTS["alpha"],
+    eps: float = CONSTANTS["eps"],
+    mu: float = CONSTANTS["mu"],
+    max_iter: int = MAX_ITER,
+    test_size: float = HELD_OUT,
     device: str = "auto",
 ) -> Experiment:
     """The descent with two sets of constants, its loss curves and weights, and kernel SVMs.
+
+    `alpha`, `eps`, `mu` and `max_iter` are those of part 3, on raw pixels; the defaults are the
+    original project's. The descents hold out a share `test_size` of the training rows.
 
     `data` may be a file such as the CSV of Kaggle's digit-recognizer: a header, the label, then pixels.
     `v` has the labels that count as +1, a sequence or a text such as "0,1"; all others are -1. A quick
@@ -58,20 +68,27 @@ def experiment(
     """
     choose_device(NAME, device, worth=False)
     target = parse_integers(NAME, "v", v, "digits that count as +1, such as [0, 2, 4, 6, 8]")
+    require_real(NAME, "alpha", alpha, above=0)
+    for name, value in (("eps", eps), ("mu", mu)):
+        require_real(NAME, name, value, least=0)
+    require_integer(NAME, "max_iter", max_iter, least=1)
+    require_real(NAME, "test_size", test_size, above=0, below=1)
     data = data or mnist_or_digits(quick)
-    study = _ParityStudy(data, target, quick=quick, seed=seed, device=device)
+    constants = {"alpha": alpha, "eps": eps, "mu": mu}
+    study = _ParityStudy(data, target, quick=quick, seed=seed, device=device, held_out=test_size)
     steps = [Step(DATA, study.describe_data)]
     if target != list(PUBLISHED_TARGET):
-        published = partial(study.descend, part=PUBLISHED, v=list(PUBLISHED_TARGET))
+        published = partial(study.descend, part=PUBLISHED, v=list(PUBLISHED_TARGET), **CONSTANTS)
         steps.append(Step(PUBLISHED, published))
     steps += [
-        Step(PARITY, partial(study.descend, part=PARITY, v=target)),
+        Step(PARITY, partial(study.descend, part=PARITY, v=target, max_iter=max_iter, **constants)),
         Step(HONEST, study.descend_to_convergence),
         Step(LINEAR, study.fit_linear),
         Step(GAUSSIAN, partial(study.fit_kernel, part=GAUSSIAN)),
         Step(CUBIC, partial(study.fit_kernel, part=CUBIC)),
     ]
-    options = {"quick": quick, "seed": seed, "data": data, "v": target}
+    options = {"quick": quick, "seed": seed, "data": data, "v": target, **constants}
+    options |= {"max_iter": max_iter, "test_size": test_size}
     question = "Even or odd" if target == list(EVEN) else f"Is it {describe_target(target)}"
     title = f"{question}? Subgradient descent, SVMs and kernels"
     return Experiment(NAME, title, options, (data,), steps, find)
@@ -80,8 +97,8 @@ def experiment(
 class ParityImages(NamedTuple):
     """Images as bytes with labels, in disjoint parts.
 
-    The descent trains on `learn` and is tested on `held`, as in the document; SVMs train on `train`,
-    all rows that are not in `test`.
+    The descent trains on `learn` and is tested on `held`, as in the original project; SVMs train on
+    `train`, all rows that are not in `test`.
     """
 
     learn: Any  # shape: (n, d)
@@ -98,8 +115,18 @@ class ParityImages(NamedTuple):
 class _ParityStudy:
     """The steps, on one data set for one target."""
 
-    def __init__(self, data: str, v: list[int], *, quick: bool, seed: int, device: str) -> None:
+    def __init__(
+        self,
+        data: str,
+        v: list[int],
+        *,
+        quick: bool,
+        seed: int,
+        device: str,
+        held_out: float = HELD_OUT,
+    ) -> None:
         self.data, self.v, self.quick, self.seed, self.device = data, v, quick, seed, device
+        self.held_out = held_out
 
     def describe_data(self, context: RunContext) -> StepResult:
         """Sizes of the parts, and one image of each label."""
@@ -123,10 +150,10 @@ class _ParityStudy:
             rows += self._rows(DATA, "", {"rows_of_label": count}, label=label)
         return StepResult(rows, {"examples": images.learn[first], "shape": np.array(images.shape)})
 
-    def descend(self, context: RunContext, part: str, v: list[int]) -> StepResult:
-        """The document's constants on raw pixels."""
+    def descend(self, context: RunContext, part: str, v: list[int], **constants: Any) -> StepResult:
+        """These constants on raw pixels."""
         images = self.images(context)
-        return self._descend(SubgradientSVC(**CONSTANTS), images, images.learn, part, v, scale=1)
+        return self._descend(SubgradientSVC(**constants), images, images.learn, part, v, scale=1)
 
     def descend_to_convergence(self, context: RunContext) -> StepResult:
         """Smaller eps and mu on pixels / 255: the descent runs until it has converged."""
@@ -207,7 +234,7 @@ class _ParityStudy:
             X, y = X[order], y[order]
         if self.quick:
             X, y = X[:QUICK_ROWS], y[:QUICK_ROWS]
-        cut = round((1.0 - HELD_OUT) * len(y))
+        cut = min(max(1, round((1.0 - self.held_out) * len(y))), len(y) - 1)
         X = as_bytes(X, low, high)
         learn, held = (X[:cut], y[:cut]), (X[cut:], y[cut:])
         shape = data.image or sides(X.shape[1])
