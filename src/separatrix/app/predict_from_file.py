@@ -163,7 +163,7 @@ def score_file(model: Any, data: Dataset, metrics: Sequence[str] = NAMES) -> Fil
     scores = None
     if P is None and hasattr(model, "decision_function") and len(known) == len(classes):
         with ignore_missing_names():
-            scores = by_class(np.asarray(model.decision_function(data.X)), len(classes))[decided]
+            scores = by_class(np.asarray(model.decision_function(data.X))[decided], len(classes))
     values = compute_metrics(metrics, codes, guess, wide, scores)
     table = score_classes(codes, guess, len(classes))
     lines = [

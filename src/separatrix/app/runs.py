@@ -80,8 +80,8 @@ class Job:
 def prepare(name: str, options: dict[str, Any]) -> Job:
     """Prepare the study of that name, or the experiment file at that path."""
     if name in NAMED:
-        made = make(name, **options)
-        return Job(name, made, [NAMED[name].caption, shlex.join(option_words(made.options))])
+        study = make(name, **options)
+        return Job(name, study, [NAMED[name].caption, shlex.join(option_words(study.options))])
     path = Path(name)
     if path.suffix != ".toml":
         error = ExperimentError(f"unknown experiment {name!r}")

@@ -130,7 +130,7 @@ class NearestCentroid(ClassifierMixin, Estimator):
     @available_if(_is_euclidean)
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k): the softmax of `decision_function`, as in scikit-learn."""
-        return np.exp(self.predict_log_proba(X))
+        return np.asarray(np.exp(self.predict_log_proba(X)))
 
     @available_if(_is_euclidean)
     def predict_log_proba(self, X: Any) -> Matrix:

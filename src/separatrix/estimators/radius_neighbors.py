@@ -148,8 +148,8 @@ class RadiusNeighborsClassifier(NeighborVoting):
         for number, (P, (classes, _)) in enumerate(zip(found, outputs, strict=True)):
             if lonely.any():
                 P[lonely] = self._outlier_shares(number, classes)
-        shares = [self.index_.match_input(P, X) for P in found]
-        return shares if self.outputs_2d_ else shares[0]
+        answers = [self.index_.match_input(P, X) for P in found]
+        return answers if self.outputs_2d_ else answers[0]
 
     def radius_neighbors(
         self,

@@ -103,7 +103,7 @@ def experiment(
     steps += [
         Step(CONFUSIONS, partial(_count_confusions, protocol=protocol, family=trained[0])),
         Step(HARDEST, partial(_find_hardest, protocol=protocol, family=trained[0])),
-        *usps_trajectory.steps(protocol, chosen, max_iter, device),
+        *usps_trajectory.steps(protocol, tuple(chosen), max_iter, device),
     ]
     options = {"quick": quick, "seed": seed, "data": data, "repeats": repeats}
     options |= {**sizes, "max_iter": max_iter, "degrees": chosen}

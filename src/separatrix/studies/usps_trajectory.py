@@ -152,7 +152,7 @@ def _write(results: Results, figure: Any, ends: list[Any], passes: list[Any]) ->
     early = [float(row[2]) for row in ends]
     late = [float(row[4]) for row in ends]
     words = [
-        f"The hypothesis after each pass of {PASSES}, on the first {splits} splits. Early stopping ends "
+        f"The hypothesis after each pass, on the first {splits} splits. Early stopping ends "
         f"the passes when, from pass {STOP['min_iter']} on, the share of training rows predicted right "
         f"just before they are learned from rises by less than {STOP['min_gain']}.",
         f"It ends after {np.mean(early):.1f} passes on average, in place of {np.mean(late):.1f}, and "

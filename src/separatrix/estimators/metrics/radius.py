@@ -9,6 +9,7 @@ that `kneighbors` finds.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ def search_radius(
         return
     if not most:  # one row, which is not its own neighbour
         yield _batch(
-            np.arange(count), Neighbors(np.empty((count, 0)), np.empty((count, 0))), radius
+            np.arange(count), Neighbors(np.empty((count, 0)), np.empty((count, 0), np.intp)), radius
         )
         return
 
@@ -87,7 +88,8 @@ def search_radius(
         waiting, k = np.concatenate(left), grow(k, most)
 
 
-class _Scan(NamedTuple):
+@dataclass(frozen=True)
+class _Scan:
     """A scan of all distances, for radii that hold a good part of the rows."""
 
     index: NeighborIndex
@@ -132,7 +134,10 @@ class _Scan(NamedTuple):
         _collect(D, self.radius, found.distances, found.rows)
         if self.ordered:
             order = np.argsort(found.distances, axis=1, kind="stable")
-            found = Neighbors(*(np.take_along_axis(part, order, axis=1) for part in found))
+            found = Neighbors(
+                np.take_along_axis(found.distances, order, axis=1),
+                np.take_along_axis(found.rows, order, axis=1),
+            )
         return _batch(queries, found, self.radius)
 
 

@@ -74,7 +74,7 @@ def experiment(
     require_integer(NAME, "max_iter", max_iter, least=1)
     require_real(NAME, "test_size", test_size, above=0, below=1)
     data = data or mnist_or_digits(quick)
-    constants = {"alpha": alpha, "eps": eps, "mu": mu}
+    constants: dict[str, Any] = {"alpha": alpha, "eps": eps, "mu": mu}
     study = _ParityStudy(data, target, quick=quick, seed=seed, device=device, held_out=test_size)
     steps = [Step(DATA, study.describe_data)]
     if target != list(PUBLISHED_TARGET):
