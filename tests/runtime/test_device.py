@@ -135,6 +135,14 @@ def test_auto_takes_a_gpu_for_large_problems_without_an_obstacle(a_gpu, monkeypa
     assert choose_device("SVC", "auto", X) is None
 
 
+@pytest.mark.parametrize("visible", ["", "-1"])
+def test_a_hidden_gpu_is_left_alone_without_a_warning(visible, broken_gpu, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert choose_device("SVC", "auto", X) is None
+    with pytest.raises(DeviceError):
+        choose_device("SVC", "cuda", X)
+
+
 def test_auto_without_torch_is_the_cpu_without_a_warning(monkeypatch):
     monkeypatch.setattr(backends, "has_driver", lambda: True)
     monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: None)

@@ -144,7 +144,8 @@ class DevicePolicy:
                     f"{self.owner} cannot run on a GPU with {self.obstacle}; use device='cpu'"
                 )
             return remote[0].device if remote else default_gpu()
-        if not self.large or self.obstacle or not has_driver() or not _has_torch():
+        hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+        if not self.large or self.obstacle or hidden or not has_driver() or not _has_torch():
             return None
         try:
             return default_gpu()

@@ -30,6 +30,7 @@ from separatrix.types import Codes, Matrix, Vector
 LARGEST_WEIGHTS = 2**24  # values of the weights of a linear kernel up to which they are used
 SMALL = 2**20  # kernel values up to which float64 costs next to nothing
 COLUMNS = 1024  # support vectors of a tile
+SCORES = 2**22  # that are held at once
 LINEAR_WORK = 2**23  # multiply-adds of linear scores that are worth a thread
 TILE, TILE_WORK = 2**18, 2**24  # most values of a tile, in a core's cache, and most multiply-adds
 FEWEST_ROWS = 32  # of a tile: a product of fewer is slow
@@ -89,25 +90,50 @@ class KernelScorer:
 
     def map(self, X: Matrix, function: Callable[[Matrix], Any], threads: int) -> list[Any]:
         """`function` of the scores of blocks of samples."""
+        answers: list[Any] = []
+        for block in row_blocks(X.shape[0], max(1, SCORES // len(self.intercept))):
+            S = self._score_block(X[block], threads)
+            workers = max(1, min(threads, S.size // TILE))
+            parts = np.array_split(S, workers)
+            answers += in_threads(function, parts, threads=workers)
+        return answers
+
+    def _score_block(self, X: Matrix, threads: int) -> Matrix:
+        """Scores of samples, (rows, p): in float32 where that is precise enough and there are many."""
         values = X.shape[0] * len(self.vectors)
         single = values > SMALL
         Z, coef, extremes = self._prepare(np.dtype(np.float32 if single else np.float64))
-        each = X.shape[1] + coef.shape[1] + EPILOGUE_WORK  # multiply-adds
-        rows = min(TILE, TILE_WORK // each) // min(len(Z), COLUMNS)
-        blocks = list(row_blocks(X.shape[0], max(FEWEST_ROWS, rows)))
-        threads = min(threads, values * each // TILE_WORK)
-        with blas_on_one_thread(values * X.shape[1]):
-            parts = in_threads(lambda rows: Z.like(X[rows]), blocks, threads=threads)
-            squares = np.concatenate([extremes, *(part.squares for part in parts)])
-            wanted = precision(self.kernel, squares, self.tolerance, can_be_float32=single)
-            if wanted != Z.dtype:
-                Z, coef, _ = self._prepare(wanted)
-                parts = [Z.like(X[rows]) for rows in blocks]
-            return in_threads(
-                lambda part: function(self._scores(part.X, part.squares, Z, coef)),
-                parts,
-                threads=threads,
-            )
+        S, squares = self._score_tiles(X, Z, coef, threads)
+        found = np.concatenate([extremes, squares])
+        wanted = precision(self.kernel, found, self.tolerance, can_be_float32=single)
+        if wanted != Z.dtype:
+            Z, coef, _ = self._prepare(wanted)
+            S, _ = self._score_tiles(X, Z, coef, threads)
+        return S
+
+    def _score_tiles(
+        self, X: Matrix, Z: Vectors, coef: Matrix, threads: int
+    ) -> tuple[Matrix, Vector]:
+        """Scores of samples, (rows, p), in the precision of Z, and their squared norms."""
+        n, d = X.shape
+        work = n * len(Z) * (d + coef.shape[1] + EPILOGUE_WORK)  # multiply-adds
+        rows = min(TILE // min(len(Z), COLUMNS), n * TILE_WORK // max(1, work))
+        S, squares = np.empty((n, len(self.intercept))), np.empty(n)
+        centre = np.zeros(d) if Z.centre is None else Z.centre
+        used = np.arange(d) if Z.used is None else Z.used
+
+        def score(part: slice) -> None:
+            x = X[part] if X.dtype.char in "fd" else X[part].astype(np.float64)
+            m = len(x)
+            scratch = thread_scratch(m * (len(used) + COLUMNS + coef.shape[1]), coef.dtype)
+            A = scratch[: m * len(used)].reshape(m, len(used))
+            convert_rows(np.ascontiguousarray(x), centre, used, A, squares[part])
+            self._scores(A, squares[part].astype(Z.dtype), Z, coef, scratch[A.size :], S[part])
+
+        blocks = row_blocks(n, max(FEWEST_ROWS, rows))
+        with blas_on_one_thread(work):
+            in_threads(score, blocks, threads=min(threads, work // TILE_WORK))
+        return S, squares
 
     def _prepare(self, dtype: np.dtype[Any]) -> tuple[Vectors, Matrix, Vector]:
         """Support vectors and coefficients, (s, k - 1 or p), in some precision; their extreme squares."""
@@ -120,11 +146,12 @@ class KernelScorer:
             self._prepared[dtype] = self._prepared[Z.dtype] = (Z, coef, extremes)
         return self._prepared[dtype]
 
-    def _scores(self, A: Matrix, squares: Vector, Z: Vectors, coef: Matrix) -> Matrix:
-        """Scores of a few samples, (rows, p)."""
+    def _scores(
+        self, A: Matrix, squares: Vector, Z: Vectors, coef: Matrix, scratch: Vector, S: Matrix
+    ) -> None:
+        """Write scores of a few samples, (rows, p), into S."""
         cuts = self.cuts if self.paired else np.array([0, len(Z)])
         sums = np.zeros((len(A), (len(cuts) - 1) * coef.shape[1]), coef.dtype)
-        scratch = thread_scratch(len(A) * (COLUMNS + coef.shape[1]), coef.dtype)
         if self.kernel.epilogue is not None:
             numbers = A, squares, Z.X, Z.squares, self.kernel.epilogue
             add_scores(*numbers, coef, cuts, COLUMNS, scratch, sums)
@@ -136,11 +163,10 @@ class KernelScorer:
                     K = A @ Z.X[columns].T
                     self.kernel.apply(K, squares, Z.squares[columns])
                     own += K @ coef[columns]
-        if not self.paired:
-            return self.intercept + sums
-        S = np.empty((len(A), len(self.intercept)))
-        add_sides(sums, self.intercept, len(cuts) - 1, S)
-        return S
+        if self.paired:
+            add_sides(sums, self.intercept, len(cuts) - 1, S)
+        else:
+            np.add(self.intercept, sums, out=S)
 
 
 def _scorer(
@@ -154,6 +180,26 @@ def _scorer(
     if kernel.from_products and kernel.base is None and not issparse(vectors):
         return KernelScorer(kernel, support, vectors, tolerance)
     return None
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def convert_rows(X: Matrix, centre: Vector, used: Codes, A: Matrix, squares: Vector) -> None:
+    """Write the used features less their centre into A, and squared norms over all features."""
+    d, every = X.shape[1], len(used) == X.shape[1]
+    row = np.empty(d, A.dtype)
+    for i in range(len(X)):
+        total = 0.0
+        for j in range(d):
+            row[j] = X[i, j] - centre[j]
+        for j in range(d):
+            total += np.float64(row[j]) * np.float64(row[j])
+        squares[i] = total
+        if every:
+            for j in range(d):
+                A[i, j] = row[j]
+        else:
+            for j in range(len(used)):
+                A[i, j] = row[used[j]]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
