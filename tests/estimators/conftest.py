@@ -12,3 +12,4 @@ def gpu(monkeypatch):
     monkeypatch.setattr(device, "default_gpu", lambda: torch.device("cpu"))
     monkeypatch.setattr(device, "has_driver", lambda: True)
     monkeypatch.setattr(device, "_warned", set())
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)

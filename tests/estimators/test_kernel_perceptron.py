@@ -139,7 +139,7 @@ def test_a_stream_goes_on_only_with_the_parameters_and_classes_it_began_with():
     with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'auto', as at the start"):
         model.set_params(budget=None, multi_class="ovo").partial_fit(X, Y)
     with pytest.raises(DataError, match="is not the same as on the first call"):
-        model.set_params(multi_class="argmax").partial_fit(X, Y, classes=[0, 1])
+        model.set_params(multi_class="auto").partial_fit(X, Y, classes=[0, 1])
 
 
 def test_min_gain_stops_with_a_budget_too():

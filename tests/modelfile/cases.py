@@ -20,6 +20,7 @@ from separatrix import (
     SVCCV,
     BayesDecision,
     BernoulliNB,
+    CalibratedClassifier,
     CategoricalNB,
     ComplementNB,
     FisherDiscriminant,
@@ -293,6 +294,8 @@ CASES = [
         "logistic-labels", LogisticRegression(), X, np.array([-1.0, 0.0, 2.0])[Y]
     ),  # numbers as labels
     Case("logistic-flags", LogisticRegression(), X[TWO], Y[TWO] == 1),
+    *on_rows("calibrated", CalibratedClassifier(LinearSVC(), cv=2)),
+    Case("calibrated-isotonic", CalibratedClassifier(GaussianNB(), method="isotonic", cv=2)),
     Case("decision-reject", BayesDecision(GaussianNB(), reject_cost=0.2)),
     Case("decision-reject-word", BayesDecision(GaussianNB(), reject_cost=0.2, reject_label="?")),
     Case("decision-tune", BayesDecision(GaussianNB(), threshold="tune", cv=2), X[TWO], Y[TWO]),

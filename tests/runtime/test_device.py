@@ -44,6 +44,7 @@ def a_gpu(torch, monkeypatch):
     device = torch.device("cpu")
     monkeypatch.setattr(backends, "default_gpu", lambda: device)
     monkeypatch.setattr(backends, "has_driver", lambda: True)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     return device
 
 
