@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from separatrix.runtime.sums import canonical
 from separatrix.types import Block, Codes, Matrix, Vector
 
 
@@ -33,6 +34,15 @@ def add_products(X: Any, R: Matrix, gradient: Matrix) -> None:
         add_rows_by_class(*arrays_of(X), np.ascontiguousarray(R.T), gradient.T)
 
 
+def squares_of(X: Any, weights: Vector) -> Vector:
+    """Weighted sum over CSR samples of each feature's square, (d,)."""
+    X = canonical(X)
+    sums = np.zeros(X.shape[1])
+    data, columns, starts = arrays_of(X)
+    add_rows(np.square(data), columns, starts, weights, sums)
+    return sums
+
+
 def head_moments(block: Block, *, position: Codes) -> Matrix:
     """Weighted second moments of some features of CSR samples, (q, q).
 
@@ -40,7 +50,7 @@ def head_moments(block: Block, *, position: Codes) -> Matrix:
     features, is that of the intercept.
     """
     S = np.zeros((int(position.max()) + 1,) * 2)
-    add_moments(*arrays_of(block.X), block.weights, position, S)
+    add_moments(*arrays_of(canonical(block.X)), block.weights, position, S)
     return S + np.tril(S, -1).T
 
 
