@@ -336,7 +336,9 @@ class LogisticSolver:
         if self._intercept:
             squares = np.append(squares, self._weight)
         if self._sparse and self.p == 1:
-            bend = min(bend, SURE)  # many features tell two classes apart: most samples are far from a half
+            bend = min(
+                bend, SURE
+            )  # many features tell two classes apart: most samples are far from a half
         guess = precision + bend * squares
         others = Diagonal.of(np.where(guess > 0, guess, 1.0))
         return self._with_head(others, precision, bend * squares, bend) if self._sparse else others

@@ -17,7 +17,8 @@ from scipy.sparse import issparse
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.sums import dense, shared_rows
 from separatrix.solvers.logistic.softmax import replace_scores
-from separatrix.solvers.logistic.sparse_products import add_products, scores_of
+from separatrix.solvers.logistic.sparse_passes import add_gradient
+from separatrix.solvers.logistic.sparse_products import scores_of
 from separatrix.types import Block, Codes, Matrix, Vector
 
 HESSIAN_BYTES = 2**24  # of products of samples and probabilities
@@ -77,13 +78,13 @@ def sums_of(
 
 def _sparse_sums(block: Block, theta: Matrix, intercept: bool, margin: bool) -> Sums:
     """Loss and gradient over CSR samples; the gradient lies in memory as products with them need it."""
-    F, bias = scores_of(block.X, theta), _bias_of(theta, intercept)
-    extremes = _extremes(F, bias, block.y, block.weights) if margin else (-np.inf, np.inf)
-    loss = replace_scores(F, bias, block.y, block.weights)
+    bias, extremes = _bias_of(theta, intercept), (-np.inf, np.inf)
+    if margin:
+        extremes = _extremes(scores_of(block.X, theta), bias, block.y, block.weights)
     gradient = np.zeros(theta.shape, order="F")
-    add_products(block.X, F, gradient)
+    loss, by_bias = add_gradient(block, theta, bias, gradient)
     if intercept:
-        gradient[:, -1] = F.sum(axis=1)
+        gradient[:, -1] = by_bias
     return Sums(loss, gradient, None, *extremes)
 
 

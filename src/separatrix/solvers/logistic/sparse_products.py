@@ -13,6 +13,8 @@ from numba import njit
 from separatrix.runtime.sums import canonical
 from separatrix.types import Block, Codes, Matrix, Vector
 
+ONE, TWO, THREE, FOUR = np.arange(1, 5, dtype=np.uint64)  # a sum with a signed number is a float
+
 
 def scores_of(X: Any, theta: Matrix) -> Matrix:
     """Scores of CSR samples without a bias, (p, n)."""
@@ -63,19 +65,33 @@ def arrays_of(X: Any) -> tuple[Vector, Any, Any]:
 # arrays, not a tuple of them, and no generic loops of `rows.py`: these compile five times as fast
 @njit(cache=True, nogil=True)
 def score_rows(data: Vector, columns: Codes, starts: Codes, w: Vector, f: Vector) -> None:
-    """f becomes <w, x_i>."""
+    """f becomes <w, x_i>: four sums, which do not wait for each other."""
     for i in range(len(f)):
-        total = 0.0
-        for j in range(starts[i], starts[i + 1]):
-            total += data[j] * w[columns[j]]
-        f[i] = total
+        j, end = np.uint64(starts[i]), np.uint64(starts[i + 1])
+        a = b = c = d = 0.0
+        while j + THREE < end:
+            a += data[j] * w[columns[j]]
+            b += data[j + ONE] * w[columns[j + ONE]]
+            c += data[j + TWO] * w[columns[j + TWO]]
+            d += data[j + THREE] * w[columns[j + THREE]]
+            j += FOUR
+        while j < end:
+            a += data[j] * w[columns[j]]
+            j += ONE
+        f[i] = (a + b) + (c + d)
 
 
 @njit(cache=True, nogil=True)
 def score_rows_by_class(data: Vector, columns: Codes, starts: Codes, W: Matrix, S: Matrix) -> None:
-    """Add <w_c, x_i> to S, (n, k), with W (D, k)."""
+    """Add <w_c, x_i> to S, (n, k), with W (D, k): two values at a time, so that S is read half as often."""
     for i in range(len(S)):
-        for j in range(starts[i], starts[i + 1]):
+        j, end = np.uint64(starts[i]), np.uint64(starts[i + 1])
+        while j + ONE < end:
+            value, column, other, following = data[j], columns[j], data[j + ONE], columns[j + ONE]
+            for c in range(S.shape[1]):
+                S[i, c] += value * W[column, c] + other * W[following, c]
+            j += TWO
+        if j < end:
             value, column = data[j], columns[j]
             for c in range(S.shape[1]):
                 S[i, c] += value * W[column, c]
