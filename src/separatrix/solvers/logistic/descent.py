@@ -54,6 +54,7 @@ LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 COPIED = 256 * MEBIBYTE  # of sparse samples, up to which they are copied in parts
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
 SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
+FEW_FEATURES = 128  # up to which factors of their moments take less than a millisecond
 LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 12.0  # cost of a multiply-add there, in those of a pass
 MOST_HEAD = 256  # frequent features of sparse samples whose second moments are computed, at most
 HEAD_WORK = 32  # passes over the samples that cost as much as the factor of these moments may
@@ -369,6 +370,8 @@ class LogisticSolver:
         stored = self._values / max(1, n)  # of a sample
         moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
         factors = LARGE_PRODUCT * (2 * D**3 + SAVED_STEPS * 2 * self.p * D**2)
+        if D <= FEW_FEATURES:
+            factors = 0.0  # next to nothing; and so it does not matter whether samples are repeated
         return moments + factors <= SAVED_STEPS * n * self.p * (2 * stored + VALUE)
 
     def _require_memory(self) -> None:
@@ -381,11 +384,16 @@ class LogisticSolver:
 
 
 def _survey_block(block: Block) -> Vector:
-    """Weight, number and stored values of the samples of a block, and whether it is dense."""
+    """Weight, number and stored values of samples with a weight, and whether the block is dense."""
     weights = block.weights
-    stored = block.X.nnz if issparse(block.X) else block.X.size
-    counts = np.count_nonzero(weights), stored, not issparse(block.X)
-    return np.array([weights.sum(), *counts], np.float64)
+    n = np.count_nonzero(weights)
+    if not issparse(block.X):
+        stored = n * block.X.shape[1]
+    elif n == len(weights):
+        stored = block.X.nnz
+    else:
+        stored = np.diff(block.X.indptr)[weights > 0].sum()
+    return np.array([weights.sum(), n, stored, not issparse(block.X)], np.float64)
 
 
 def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
