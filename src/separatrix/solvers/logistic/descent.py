@@ -20,7 +20,7 @@ from scipy.sparse import issparse
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.sums import dense, total
+from separatrix.runtime.sums import canonical, dense, total
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, solve_lbfgs
@@ -422,16 +422,13 @@ def _squares_of(block: Block) -> Vector:
 
 
 def _own_rows(X: Any, whole: bool) -> Any:
-    """Rows that lie in order in memory; of sparse samples, a small part without the others.
-
-    SciPy would copy such a part at each transposition.
-    """
-    if issparse(X):
-        small = 12 * X.nnz <= COPIED / MOST_BLOCKS
-        if (
-            small and X.indices.itemsize > 4
-        ):  # a third of what a pass reads, and no other compiled code
-            narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-            return type(X)((X.data, *narrow), shape=X.shape)
-        return X if whole or not small else X.copy()
-    return np.ascontiguousarray(X)
+    """Rows that lie in order in memory; of sparse samples, a small part with short column numbers."""
+    if not issparse(X):
+        return np.ascontiguousarray(X)
+    X = canonical(X)
+    if 12 * X.nnz > COPIED / MOST_BLOCKS:
+        return X
+    if X.indices.itemsize > 4:  # a third of what a pass reads, and no other compiled code
+        narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return type(X)((X.data, *narrow), shape=X.shape)
+    return X if whole else X.copy()
