@@ -85,7 +85,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         Must be False: a dual form is not supported.
     tol
         Largest entry of the gradient of the mean loss at which to stop, as in scikit-learn. Above 0. It
-        goes on while the next step promises to lower the objective by more than its 1e-4th to 1e-7th.
+        goes on while the next step promises to lower the objective by more than its 1e-7th.
         With l1_ratio above 0, also the relative duality gap at which to stop.
     fit_intercept
         Whether scores have a bias.

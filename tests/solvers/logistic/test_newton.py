@@ -3,9 +3,10 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
-from separatrix.solvers.logistic.lbfgs import Preconditioner, solve_lbfgs
+from separatrix.solvers.logistic.lbfgs import solve_lbfgs
 from separatrix.solvers.logistic.newton import pinned, solve_newton
 from separatrix.solvers.logistic.passes import merge, sums_of
+from separatrix.solvers.logistic.preconditioner import Diagonal
 from separatrix.types import Block
 
 
@@ -73,9 +74,7 @@ def test_both_ways_down_end_at_the_same_point_with_no_gradient(k, precision):
     block, theta = problem(k)
     options = {"precision": precision, "weight": 60.0, "tol": 1e-7, "max_iter": 500}
     newton = solve_newton(at(block), 0 * theta, **options)
-    lbfgs = solve_lbfgs(
-        at(block), 0 * theta, preconditioner=Preconditioner.of(np.ones(5)), **options
-    )
+    lbfgs = solve_lbfgs(at(block), 0 * theta, preconditioner=Diagonal.of(np.ones(5)), **options)
     assert newton.stop == lbfgs.stop == "tol"
     assert max(newton.gradient, lbfgs.gradient) <= 1e-7
     np.testing.assert_allclose(newton.theta, lbfgs.theta, atol=1e-4)

@@ -20,12 +20,19 @@ from scipy.sparse import issparse
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.sums import dense, total
+from separatrix.runtime.sums import canonical, dense, total
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.laplace import Posterior, laplace
-from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, Preconditioner, solve_lbfgs
+from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, solve_lbfgs
 from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, curvatures_of, merge, sums_of
+from separatrix.solvers.logistic.preconditioner import (
+    Diagonal,
+    Factored,
+    Partial,
+    Preconditioner,
+)
+from separatrix.solvers.logistic.sparse_products import head_moments, squares_of
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
@@ -33,20 +40,27 @@ NEWTON_STEPS, LBFGS_STEPS = 5, 4  # of Newton's method; of L-BFGS for each decim
 VALUE = 50  # multiply-adds that cost as much as the exponential and the sums of one score
 PRODUCT = 30  # as many as one product of a value and a probability in a Hessian, which is stored
 BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
+MERGED = 16  # stored values of a block for each feature, at least: then a merge costs little
+SPARSE_PRODUCT = 8.0  # cost of a multiply-add with a stored value, in those of a dense pass
 MOST_BLOCKS = 32
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
-TYPICAL = 0.003  # entry of the gradient, as a share of tol, by which far directions are judged
 SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that one stores
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
 REFRESH = 20  # steps of L-BFGS after which the guess of the Hessian is made anew
+NEARLY = 10.0  # times tol: a smaller gradient needs too few steps for that
 FIRST_STEPS = 12  # with a subsample, at most
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 COPIED = 256 * MEBIBYTE  # of sparse samples, up to which they are copied in parts
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
 SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
-LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 2.0  # cost of a multiply-add there, in those of a pass
-ALIKE = 100.0  # curvatures within this factor are not rescaled
+FEW_FEATURES = 128  # up to which factors of their moments take less than a millisecond
+LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 12.0  # cost of a multiply-add there, in those of a pass
+MOST_HEAD = 256  # frequent features of sparse samples whose second moments are computed, at most
+HEAD_WORK = 8  # passes over the samples that cost as much as the factor of these moments may
+FLAT = 0.01  # curvature in units of the prior's, below which a feature is left out of them
+SURE = 1.0 / 32  # slope of scores of two classes that is typical there
+SHRUNK = 0.01  # share of the diagonal of these moments, that is added to it
 SEARCH_STEPS = 50  # for each C of the evidence search, at most
 DECADES = 6.0  # of C in the evidence search, on either side of typical weights
 
@@ -86,9 +100,10 @@ class LogisticSolver:
     def _cut(self, **options: Any) -> Iterable[Block]:
         """Blocks that threads can share, the same for any number of threads; a stream as it is."""
         stored = max(1.0, self._values / max(1, self._n))
-        least = max(BLOCK_WORK / (self.p * (2 * stored + VALUE)), 4 * self.d / stored)
-        rows = int(max(least, self._n / MOST_BLOCKS)) + 1
-        blocks = self._all.cut(rows, **options)
+        work = 2 * stored * (SPARSE_PRODUCT if self._sparse else 1.0) + VALUE
+        least = max(BLOCK_WORK / (self.p * work), MERGED * self.d / stored)
+        count = math.ceil(self._n / max(least, self._n / MOST_BLOCKS))
+        blocks = self._all.cut(math.ceil(self._n / count), **options)
         if blocks is None:
             return self._all
         return [
@@ -133,6 +148,8 @@ class LogisticSolver:
         max_iter = self.max_iter if most is None else min(most, self.max_iter)
         self._margin = not np.isfinite(C)  # where they tell whether the classes are separated
         begin = np.zeros((self.p, self.d + self._intercept)) if start is None else start
+        if self._sparse and not self._newton:
+            begin = np.asfortranarray(begin)  # as passes over sparse samples read it
         found = None if self._newton else self._lbfgs(C, begin, max_iter)
         if found is not None and (found.stop != "rounding" or self.numbers > MAX_NEWTON):
             return found
@@ -280,21 +297,21 @@ class LogisticSolver:
                 for few, scale, tol in self._subsamples(SUBSAMPLE_OF_VALUES * stored):
                     rough = self._evaluate(few, scale=scale)
                     begin = solve_lbfgs(rough, begin, tol=tol, **quiet).theta
-            options |= {"tol": self.tol, "monitor": self.monitor}
+            options |= {"tol": self.tol, "gap": GAP, "monitor": self.monitor}
             steps = 0
             evaluate = self._evaluate(self._samples)
             # one guess for all of several classes is too rough to be worth it
-            refreshed = self.p == 1 and self._moments_pay()
+            refresh = REFRESH if self.p == 1 and self._moments_pay() else max_iter
             while True:
-                options["gap"] = guess.gap(TYPICAL * self.tol * self._weight, self.numbers)
-                most = min(max_iter - steps, REFRESH if refreshed else max_iter)
+                most = min(max_iter - steps, refresh)
                 found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
                 begin, steps = found.theta, steps + found.n_iter
                 if found.stop != "max_iter" or steps >= max_iter:
                     solved = found.stop == "max_iter" and found.gradient <= self.tol
                     return found._replace(n_iter=steps, stop="tol" if solved else found.stop)
-                guess = self._preconditioner(precision, begin)
-                options |= {"preconditioner": guess, "memory": self._memory()}
+                if found.gradient > NEARLY * self.tol:
+                    guess = self._preconditioner(precision, begin)
+                    options |= {"preconditioner": guess, "memory": self._memory()}
 
     def _memory(self) -> LbfgsMemory:
         """Room for few steps where many would cost more than a pass over the samples."""
@@ -313,13 +330,39 @@ class LogisticSolver:
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
             guess.flat[:: D + 1] += precision
             guess.flat[:: D + 1] += RIDGE * np.diag(guess) + np.finfo(float).tiny
-            return Preconditioner.of(guess)
-        guess = precision.copy()
-        guess[: self.d] += bend * total(_squares_of, self._samples, np.add, threads=self._threads)
+            whole = Factored.of(guess)
+            if whole is not None:
+                return whole
+        squares = total(_squares_of, self._samples, np.add, threads=self._threads)
         if self._intercept:
-            guess[self.d] += bend * self._weight
-        guess = np.where(guess > 0, guess, 1.0)
-        return Preconditioner.of(guess if guess.max() > ALIKE * guess.min() else np.ones(D))
+            squares = np.append(squares, self._weight)
+        if self._sparse and self.p == 1:
+            bend = min(
+                bend, SURE
+            )  # many features tell two classes apart: most samples are far from a half
+        guess = precision + bend * squares
+        others = Diagonal.of(np.where(guess > 0, guess, 1.0))
+        return self._with_head(others, precision, bend * squares, bend) if self._sparse else others
+
+    def _with_head(
+        self, others: Diagonal, precision: Vector, curvatures: Vector, bend: float
+    ) -> Preconditioner:
+        """Beside a diagonal guess the moments of the features with most curvature: frequent words.
+
+        Moments of all samples and a share of their diagonal: positive but for rounding.
+        """
+        most = int(min(MOST_HEAD, (HEAD_WORK * self._values * self.p) ** (1 / 3)))
+        steepest = np.argsort(-curvatures, kind="stable")[:most]
+        head = np.sort(steepest[curvatures[steepest] > FLAT * precision[steepest]])
+        if len(head) < 2:
+            return others
+        position = np.full(self.d + 1, -1)
+        position[head] = np.arange(len(head))
+        part = partial(head_moments, position=position)
+        guess = bend * total(part, self._samples, np.add, threads=self._threads)
+        guess.flat[:: len(head) + 1] += precision[head] + SHRUNK * curvatures[head]
+        some = Factored.of(guess)
+        return others if some is None else Partial(head, some, others)
 
     def _moments_pay(self) -> bool:
         """Whether the moments and their factor cost less than the iterations that they save."""
@@ -327,6 +370,8 @@ class LogisticSolver:
         stored = self._values / max(1, n)  # of a sample
         moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
         factors = LARGE_PRODUCT * (2 * D**3 + SAVED_STEPS * 2 * self.p * D**2)
+        if D <= FEW_FEATURES:
+            factors = 0.0  # next to nothing; and so it does not matter whether samples are repeated
         return moments + factors <= SAVED_STEPS * n * self.p * (2 * stored + VALUE)
 
     def _require_memory(self) -> None:
@@ -339,23 +384,29 @@ class LogisticSolver:
 
 
 def _survey_block(block: Block) -> Vector:
-    """Weight, number and stored values of the samples of a block, and whether it is dense."""
+    """Weight, number and stored values of samples with a weight, and whether the block is dense."""
     weights = block.weights
-    stored = block.X.nnz if issparse(block.X) else block.X.size
-    counts = np.count_nonzero(weights), stored, not issparse(block.X)
-    return np.array([weights.sum(), *counts], np.float64)
+    n = np.count_nonzero(weights)
+    if not issparse(block.X):
+        stored = n * block.X.shape[1]
+    elif n == len(weights):
+        stored = block.X.nnz
+    else:
+        stored = np.diff(block.X.indptr)[weights > 0].sum()
+    return np.array([weights.sum(), n, stored, not issparse(block.X)], np.float64)
 
 
 def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
     """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
     weights = block.weights if theta is None else curvatures_of(block, theta, intercept=intercept)
-    X, root = block.X, np.sqrt(np.maximum(weights, 0.0))
-    if issparse(X):
-        X = X.multiply(root[:, None]).tocsr()
-        S = np.asarray((X.T @ X).toarray())
-    else:
-        X = dense(X) * root[:, None]
-        S = X.T @ X
+    weights = np.maximum(weights, 0.0)
+    if issparse(block.X):
+        position = np.arange(block.X.shape[1] + 1)
+        position[-1] = position[-1] if intercept else -1
+        return head_moments(block._replace(weights=weights), position=position)
+    root = np.sqrt(weights)
+    X = dense(block.X) * root[:, None]
+    S = X.T @ X
     if not intercept:
         return S
     sums = np.asarray(X.T @ root)
@@ -365,18 +416,19 @@ def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matri
 def _squares_of(block: Block) -> Vector:
     """Weighted sum over samples of each feature's square, (d,)."""
     if issparse(block.X):
-        squares = block.X.copy()
-        squares.data **= 2
-        return np.asarray(block.weights @ squares)
+        return squares_of(block.X, block.weights)
     X = dense(block.X)
     return np.asarray(np.einsum("i,ij,ij->j", block.weights, X, X))
 
 
 def _own_rows(X: Any, whole: bool) -> Any:
-    """Rows that lie in order in memory; of sparse samples, a small part without the others.
-
-    SciPy would copy such a part at each transposition.
-    """
-    if issparse(X):
-        return X if whole or 12 * X.nnz > COPIED / MOST_BLOCKS else X.copy()
-    return np.ascontiguousarray(X)
+    """Rows that lie in order in memory; of sparse samples, a small part with short column numbers."""
+    if not issparse(X):
+        return np.ascontiguousarray(X)
+    X = canonical(X)
+    if 12 * X.nnz > COPIED / MOST_BLOCKS:
+        return X
+    if X.indices.itemsize > 4:  # a third of what a pass reads, and no other compiled code
+        narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return type(X)((X.data, *narrow), shape=X.shape)
+    return X if whole else X.copy()

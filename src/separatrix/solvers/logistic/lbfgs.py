@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
-from scipy.linalg import cholesky
-from scipy.linalg.lapack import dtrtri, dtrtrs
+from scipy.linalg.lapack import dtrtrs
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.logistic.newton import (
     ARMIJO,
-    GAP,
     ROUNDING,
     Evaluate,
     LogisticFit,
@@ -22,57 +20,15 @@ from separatrix.solvers.logistic.newton import (
     summarise,
 )
 from separatrix.solvers.logistic.passes import Sums
+from separatrix.solvers.logistic.preconditioner import Preconditioner
 from separatrix.types import Matrix, Vector
 
 Trial = tuple[Matrix, Sums, Vector]  # a point, sums there, and the gradient by its variables
 
-LOOSE = 1e-4  # of the objective, left at most when L-BFGS stops
 MEMORY = 20  # steps kept
 TOO_SHORT = 0.9  # share of the slope that a step leaves if it was too short
 TRIALS = 30  # of the length of one step
 PATIENCE = 5  # steps without a smaller gradient once differences of the objective are rounding
-
-
-class Preconditioner(NamedTuple):
-    """A guess of the Hessian of each row of theta, or of all: L L', or the square of a diagonal.
-
-    The variables of a point theta are z = theta L.
-    """
-
-    L: Matrix | Vector  # shape: (D, D) or (p D, p D), lower triangular, or (D,)
-    inverse: Matrix | Vector
-
-    @classmethod
-    def of(cls, guess: Matrix | Vector) -> Preconditioner:
-        """The factor of a positive guess, or the root of a diagonal."""
-        if guess.ndim == 1:
-            root = np.sqrt(guess)
-            return cls(root, 1.0 / root)
-        L = cholesky(guess, lower=True, check_finite=False)
-        return cls(L, np.ascontiguousarray(dtrtri(L, lower=1)[0]))
-
-    def variables(self, theta: Matrix) -> Matrix:
-        """Variables of a point, (p, D)."""
-        return theta * self.L if self.L.ndim == 1 else self._times(theta, self.L)
-
-    def point(self, z: Matrix) -> Matrix:
-        """Point of some variables, (p, D)."""
-        return z * self.inverse if self.L.ndim == 1 else self._times(z, self.inverse)
-
-    def slope(self, gradient: Matrix) -> Matrix:
-        """Gradient by the variables from that by the point, (p, D)."""
-        if self.L.ndim == 1:
-            return gradient * self.inverse
-        return self._times(gradient, self.inverse.T)
-
-    def gap(self, size: float, count: int) -> float:
-        """How far above its minimum such a function of `count` parameters is if all slopes are `size`."""
-        squares = float(np.sum(self.inverse**2))
-        return 0.5 * size**2 * squares * count / len(self.L)
-
-    @staticmethod
-    def _times(rows: Matrix, M: Matrix) -> Matrix:
-        return (rows.reshape(-1, len(M)) @ M).reshape(rows.shape)
 
 
 class LbfgsMemory:
@@ -86,28 +42,44 @@ class LbfgsMemory:
         self._kept = np.empty((2, most, size))  # steps, and changes of the gradient
         self._SY, self._YY = np.zeros((2, most, most))  # SY is upper triangular in the order
         self._order: list[int] = []  # rows, the oldest first
+        self._gradient: Vector | None = None  # the last one, and what is kept times it
+        self._products = np.zeros((2, most))
 
-    def add(self, s: Vector, y: Vector) -> None:
-        """Keep a step and the change of the gradient; drop the oldest where there is no room."""
-        if not float(s @ y) > 1e-10 * float(y @ y) ** 0.5 * float(s @ s) ** 0.5:
+    def add(self, s: Vector, before: Vector, g: Vector) -> None:
+        """Keep a step and the gradients before and after it; drop the oldest where there is no room."""
+        earlier = self._times_kept(before).copy()
+        y = g - before
+        sy, yy = float(s @ y), float(y @ y)
+        if not sy > 1e-10 * yy**0.5 * float(s @ s) ** 0.5:
             return
         full = len(self._order) == self._kept.shape[1]
         row = self._order.pop(0) if full else len(self._order)
         self._order.append(row)
         self._kept[0, row], self._kept[1, row] = s, y
+        self._gradient = None
         rows = slice(0, len(self._order))
-        self._SY[rows, row], self._YY[rows, row] = self._kept[:, rows] @ y
+        # products with y are differences of those with gradients, which `times` needs anyway
+        self._SY[rows, row], self._YY[rows, row] = (self._times_kept(g) - earlier)[:, rows]
+        self._SY[row, row], self._YY[row, row] = sy, yy
         self._YY[row, rows] = self._YY[rows, row]
 
+    def _times_kept(self, g: Vector) -> Matrix:
+        """Products of all that is kept with a gradient, (2, most); it must not change afterwards."""
+        if g is not self._gradient:
+            rows = slice(0, len(self._order))
+            self._products[:, rows] = self._kept[:, rows] @ g
+            self._gradient = g
+        return self._products
+
     def times(self, g: Vector) -> Vector:
-        """The inverse Hessian times a vector."""
+        """The inverse Hessian times a gradient."""
         if not self._order:
             return g
         order = np.array(self._order)
         kept = self._kept[:, : len(order)]
         SY, YY = self._SY[order[:, None], order], self._YY[order[:, None], order]
         scale = SY[-1, -1] / YY[-1, -1]
-        Sg, Yg = (kept @ g)[:, order]
+        Sg, Yg = self._times_kept(g)[:, order]
         u = dtrtrs(SY, Sg)[0]
         inner = np.diag(SY) * u + scale * (YY @ u - Yg)
         along = np.empty((2, len(order)))
@@ -124,7 +96,7 @@ def solve_lbfgs(
     weight: float,
     tol: float,
     max_iter: int,
-    gap: float | None = None,
+    gap: float = np.inf,
     memory: LbfgsMemory | None = None,
     monitor: FitMonitor | None = None,
 ) -> LogisticFit:
@@ -136,11 +108,9 @@ def solve_lbfgs(
     Given
         as `solve_newton`, and
         preconditioner  a guess of the Hessian: L-BFGS works in variables in which it is the identity
-        gap             decrease of F that the next step may promise, to stop, but not below `GAP` of F
-                        nor above `LOOSE` of it; None: any
         memory          of an earlier descent with this preconditioner; changed
 
-    Returns the point with its certificate, without a Hessian.
+    Returns the point with its certificate, without a Hessian. Variables lie in memory as theta does.
 
     Reference: Liu and Nocedal, On the Limited Memory BFGS Method for Large Scale Optimization,
     Mathematical Programming 45 (1989).
@@ -149,19 +119,20 @@ def solve_lbfgs(
     if memory is None:
         memory = LbfgsMemory(theta.size)
 
-    def at(z: Vector) -> Trial:
-        point = preconditioner.point(z.reshape(theta.shape))
-        sums = add_prior(evaluate(point, False), point, a)
-        return point, sums, preconditioner.slope(sums.gradient).ravel()
+    order: Literal["C", "F"] = "C" if theta.flags.c_contiguous else "F"
 
-    z = preconditioner.variables(theta).ravel()
+    def at(z: Vector) -> Trial:
+        point = preconditioner.point(z.reshape(theta.shape, order=order))
+        sums = add_prior(evaluate(point, False), point, a)
+        return point, sums, preconditioner.slope(sums.gradient).ravel(order)
+
+    z = preconditioner.variables(theta).ravel(order)
     point, now, g = at(z)
     n_iter, best, waited = 0, largest_entry(now, weight), 0
     while True:
         step = -memory.times(g)
         slope = float(g @ step)
-        loss = abs(now.loss)
-        near = gap is None or -0.5 * slope <= min(max(gap, GAP * loss), LOOSE * loss)
+        near = -0.5 * slope <= gap * abs(now.loss)
         stop = stopping_reason(now, n_iter, weight, tol if near else 0.0, max_iter, monitor)
         if stop:
             break
@@ -170,8 +141,9 @@ def solve_lbfgs(
             stop = "rounding"
             break
         size, (point, there, g_there) = found
-        memory.add(size * step, g_there - g)
-        z, g = z + size * step, g_there
+        moved = size * step
+        memory.add(moved, g, g_there)
+        z, g = z + moved, g_there
         n_iter += 1
         if monitor is not None:
             monitor.step()

@@ -157,8 +157,9 @@ def add_prior(sums: Sums, theta: Matrix, a: Matrix) -> Sums:
     hessian = sums.hessian
     if hessian is not None:
         hessian.flat[:: len(hessian) + 1] += a.ravel()
-    loss = sums.loss + 0.5 * float(np.vdot(a * theta, theta))
-    return sums._replace(loss=loss, gradient=sums.gradient + a * theta, hessian=hessian)
+    slope = a * theta
+    loss = sums.loss + 0.5 * float(np.vdot(slope.ravel("K"), theta.ravel("K")))
+    return sums._replace(loss=loss, gradient=sums.gradient + slope, hessian=hessian)
 
 
 def _solved(H: Matrix, g: Matrix, precision: Vector) -> Matrix:

@@ -17,6 +17,8 @@ from scipy.sparse import issparse
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.sums import dense, shared_rows
 from separatrix.solvers.logistic.softmax import replace_scores
+from separatrix.solvers.logistic.sparse_passes import add_gradient
+from separatrix.solvers.logistic.sparse_products import scores_of
 from separatrix.types import Block, Codes, Matrix, Vector
 
 HESSIAN_BYTES = 2**24  # of products of samples and probabilities
@@ -46,29 +48,26 @@ def sums_of(
 
     All in float64. Without `margin`, margins are not looked at.
     """
+    if issparse(block.X) and not hessian:
+        return _sparse_sums(block, theta, intercept, margin)
     p, d = len(theta), theta.shape[1] - intercept
-    sparse = issparse(block.X) and not hessian
-    W = theta[:, :d]
-    bias = np.ascontiguousarray(theta[:, d]) if intercept else np.zeros(p)
+    W, bias = theta[:, :d], _bias_of(theta, intercept)
     loss, gradient, H = 0.0, np.zeros(theta.shape), None
     least, most = (np.inf, -np.inf) if margin else (-np.inf, np.inf)
-    n = block.X.shape[0]
     size = (
         rows_that_fit(8 * p * d, HESSIAN_BYTES)
         if hessian
         else rows_that_fit(8 * (d + p), STRIP_BYTES)
     )
-    for rows in row_blocks(n, n if sparse else size):
-        part = block.X if rows.stop - rows.start == n else shared_rows(block.X, rows)
-        x = part.astype(np.float64, copy=False) if sparse else dense(part)
+    for rows in row_blocks(block.X.shape[0], size):
+        x = dense(shared_rows(block.X, rows))
         y, weights = block.y[rows], block.weights[rows]
-        F = np.ascontiguousarray((x @ W.T).T if sparse else W @ x.T, dtype=np.float64)
+        F = np.ascontiguousarray(W @ x.T)
         if margin:
-            margins = _margins_of(F + bias[:, None], y)[weights > 0]
-            least = min(least, float(margins.min(initial=np.inf)))
-            most = max(most, float(margins.max(initial=-np.inf)))
+            low, high = _extremes(F, bias, y, weights)
+            least, most = min(least, low), max(most, high)
         loss += replace_scores(F, bias, y, weights)
-        gradient[:, :d] += (x.T @ np.ascontiguousarray(F.T)).T if sparse else F @ x
+        gradient[:, :d] += F @ x
         if intercept:
             gradient[:, d] += F.sum(axis=1)
         if hessian:
@@ -77,12 +76,27 @@ def sums_of(
     return Sums(loss, gradient, H, least, most)
 
 
+def _sparse_sums(block: Block, theta: Matrix, intercept: bool, margin: bool) -> Sums:
+    """Loss and gradient over CSR samples; the gradient lies in memory as products with them need it."""
+    bias, extremes = _bias_of(theta, intercept), (-np.inf, np.inf)
+    if margin:
+        extremes = _extremes(scores_of(block.X, theta), bias, block.y, block.weights)
+    gradient = np.zeros(theta.shape, order="F")
+    loss, by_bias = add_gradient(block, theta, bias, gradient)
+    if intercept:
+        gradient[:, -1] = by_bias
+    return Sums(loss, gradient, None, *extremes)
+
+
+def _bias_of(theta: Matrix, intercept: bool) -> Vector:
+    return theta[:, -1].copy() if intercept else np.zeros(len(theta))
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def curvatures_of(block: Block, theta: Matrix, *, intercept: bool) -> Vector:
     """Second derivative of the loss of each sample by its scores, the mean over classes, (n,)."""
-    d = theta.shape[1] - intercept
-    bias = theta[:, d].copy() if intercept else np.zeros(len(theta))
-    F = np.ascontiguousarray((block.X @ theta[:, :d].T).T, dtype=np.float64)
+    d, bias = theta.shape[1] - intercept, _bias_of(theta, intercept)
+    F = scores_of(block.X, theta) if issparse(block.X) else theta[:, :d] @ dense(block.X).T
     replace_scores(F, bias, block.y, block.weights)
     return np.asarray(score_curvatures(F, block.y, block.weights).mean(axis=0))
 
@@ -102,20 +116,26 @@ def class_shares(R: Matrix, y: Codes, weights: Vector) -> Matrix:
 
 
 def merge(a: Sums, b: Sums) -> Sums:
-    """Sums over two sets of samples together."""
-    both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
-    margins = min(a.least, b.least), max(a.most, b.most)
-    return Sums(a.loss + b.loss, a.gradient + b.gradient, both, *margins)
+    """Sums over two sets of samples together, in the arrays of the first."""
+    if a.hessian is not None and b.hessian is not None:
+        np.add(a.hessian, b.hessian, out=a.hessian)
+    np.add(a.gradient, b.gradient, out=a.gradient)
+    least, most = min(a.least, b.least), max(a.most, b.most)
+    return Sums(a.loss + b.loss, a.gradient, a.hessian, least, most)
 
 
-def _margins_of(F: Matrix, y: Codes) -> Vector:
-    """The score of each sample's class less the largest of the others, from scores (p, n)."""
+def _extremes(F: Matrix, bias: Vector, y: Codes, weights: Vector) -> tuple[float, float]:
+    """Least and largest margin: the score of a sample's class less the largest of the others."""
+    F = F + bias[:, None]
     if len(F) == 1:
-        return np.asarray(np.where(y == 1, F[0], -F[0]))
-    own = y, np.arange(len(y))
-    scores = F[own]
-    F[own] = -np.inf
-    return np.asarray(scores - F.max(axis=0))
+        margins = np.where(y == 1, F[0], -F[0])
+    else:
+        own = y, np.arange(len(y))
+        scores = F[own]
+        F[own] = -np.inf
+        margins = scores - F.max(axis=0)
+    margins = margins[weights > 0]
+    return float(margins.min(initial=np.inf)), float(margins.max(initial=-np.inf))
 
 
 def _hessian(X: Matrix, R: Matrix, y: Codes, weights: Vector, intercept: bool) -> Matrix:
