@@ -201,7 +201,12 @@ class _Descent:
             if stop:
                 gap = self._gap(G)
                 return ElasticNetFit(
-                    self.theta, self._objective(), gap, worst / self.weight, self.n_iter, stop
+                    self.theta,
+                    self._objective(),
+                    gap,
+                    worst / self.weight,
+                    max(1, self.n_iter),
+                    stop,
                 )
             self._choose(off)
             self._minimise(SHARE * worst, max_iter)
