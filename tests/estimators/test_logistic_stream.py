@@ -1,5 +1,7 @@
 """`partial_fit` of LogisticRegression: its relation to `fit`, cuts of a stream, refusals."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -119,11 +121,17 @@ def test_a_batch_that_is_refused_leaves_the_model_unchanged():
         (LogisticRegression(l1_ratio=0.5), "`l1_ratio` .* 0 for partial_fit"),
         (LogisticRegression(C="evidence"), "`C` .* a number for partial_fit"),
         (LogisticRegression(posterior="laplace"), "`posterior` .* None for partial_fit"),
-        (LogisticRegression(class_weight="balanced"), "a dict or None for partial_fit"),
     ],
 )
-def test_what_does_not_suit_a_stream_is_refused(model, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+def test_what_does_not_suit_a_stream_has_no_partial_fit_and_says_why(model, sentence):
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as raised:
         model.partial_fit(X, Y, classes=[0, 1, 2])
+    assert re.search(sentence, str(raised.value.__cause__))
+
+
+def test_what_a_first_batch_lacks_is_refused_in_one_sentence():
+    with pytest.raises(ParameterError, match="a dict or None for partial_fit"):
+        LogisticRegression(class_weight="balanced").partial_fit(X, Y, classes=[0, 1, 2])
     with pytest.raises(DataError, match="classes must be passed on the first call"):
         LogisticRegression().partial_fit(X, Y)

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
@@ -29,7 +30,7 @@ from separatrix.estimators.base.logistic_penalty import (
     check_penalty,
     resolve_penalty,
 )
-from separatrix.estimators.base.logistic_stream import learn_from_batch
+from separatrix.estimators.base.logistic_stream import learn_from_batch, suits_streams
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import log_probabilities, probabilities, winners
 from separatrix.estimators.base.parameters import (
@@ -237,6 +238,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         self._warn_unless_solved(found)
         return self
 
+    @available_if(suits_streams)
     @rollback_on_error
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of a stream, in the order of its rows; the first names all classes.

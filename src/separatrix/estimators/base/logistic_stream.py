@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
-from separatrix.estimators.base.logistic_penalty import resolve_penalty
+from separatrix.estimators.base.logistic_penalty import effective_l1_ratio, resolve_penalty
 from separatrix.estimators.base.prepare import classes_of_stream, prepare, require_whole
 from separatrix.kernels.vector_kernels import squared_norms
 from separatrix.solvers.logistic.averaged_sgd import StreamState, learn_from_stream
@@ -66,18 +66,31 @@ def _present_state(model: Any) -> StreamState:
     return StreamState.after(model.n_samples_seen_, W, model.intercept_)
 
 
-def _check_stream(model: Any) -> float:
-    """C, if the parameters suit a stream."""
-    name = type(model).__name__
-    C, l1_ratio = resolve_penalty(model)
+def suits_streams(model: Any) -> bool:
+    """Whether the model has `partial_fit`; raises a sentence if its parameters do not suit a stream."""
+    sparse = effective_l1_ratio(model.penalty, model.l1_ratio) > 0
     for parameter, wrong, must_be in (
-        ("l1_ratio", l1_ratio > 0, "0 for partial_fit: averages of weights are not sparse"),
-        ("C", C is None, "a number for partial_fit"),
+        ("l1_ratio", sparse, "0 for partial_fit: averages of weights are not sparse"),
+        ("C", isinstance(model.C, str), "a number for partial_fit"),
         ("posterior", model.posterior is not None, "None for partial_fit"),
+    ):
+        if wrong:
+            raise ParameterError(
+                type(model).__name__, parameter, must_be, getattr(model, parameter)
+            )
+    return True
+
+
+def _check_stream(model: Any) -> float:
+    """C, if the other parameters suit a stream as well."""
+    for parameter, wrong, must_be in (
         ("intercept_precision", model.intercept_precision is not None, "None for partial_fit"),
         ("class_weight", model.class_weight == "balanced", "a dict or None for partial_fit"),
     ):
         if wrong:
-            raise ParameterError(name, parameter, must_be, getattr(model, parameter))
+            raise ParameterError(
+                type(model).__name__, parameter, must_be, getattr(model, parameter)
+            )
+    C, _ = resolve_penalty(model)
     assert C is not None
     return C
