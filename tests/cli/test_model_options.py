@@ -230,8 +230,9 @@ def test_a_tuned_model_decides_by_costs(files, key, tmp_path):
 def test_minus_one_may_be_a_class_beside_a_rejection(tmp_path):
     path = tmp_path / "m"
     words = ["--positive", "0,1", "--reject-cost", 0.1, "--model", "lda", "--out", path]
-    run("fit", "iris", *words, "--quiet")
+    printed = run("fit", "iris", *words, "--quiet").stdout
     found = run_json("predict", path, "iris")["predictions"]
+    assert f", {found.count('reject')} rejected" in printed
     assert set(map(str, found)) <= {"-1", "1", "reject"}
     assert "reject" in found
     assert run_json("evaluate", path, "iris", "--positive", "0,1")["rejected"] == found.count(

@@ -82,9 +82,8 @@ class SavedFit(NamedTuple):
     preprocessing: tuple[str, ...] = ()  # steps before the model
     held_out: HeldOut | None = None
     axes: list[float] | None = None  # scatter ratio of each axis of an embedding
-    outside: float | None = (
-        None  # share of the training rows that a novelty detector calls outliers
-    )
+    rejected: int = 0  # training rows that a decision rejects; they are not in `train_error`
+    outside: float | None = None  # share of the training rows that are outliers
 
 
 def novelty_key(key: str) -> bool:
@@ -157,7 +156,7 @@ def fit_file(
     chosen = {name: repr(value) for name, value in chosen_params(undecided(model)).items()}
     model = _without_search(model)
     novelty = detects_novelty(model)
-    train_error = None if novelty else _train_error(model, data)
+    train_error, rejected = (None, 0) if novelty else _train_error(model, data)
     if data.features is not None:
         _name_features(model, data.features)
     note = "; ".join(filter(None, [around.note, str(held_out or "")]))
@@ -176,6 +175,7 @@ def fit_file(
         preprocessing=tuple(describe_preprocessing(model)),
         held_out=held_out,
         axes=None if hasattr(model, "predict") else last.scatter_ratio_.tolist(),
+        rejected=rejected,
         outside=share_outside(model, data) if novelty else None,
     )
 
@@ -202,14 +202,17 @@ def _measure_held_out(model: Any, data: Dataset, around: FitOptions, seed: int) 
     )
 
 
-def _train_error(model: Any, data: Dataset) -> float | None:
-    """Share of wrong predictions on the training rows that were not rejected; None for an embedding."""
+def _train_error(model: Any, data: Dataset) -> tuple[float | None, int]:
+    """Share of wrong predictions on the training rows that were not rejected, and how many were.
+
+    An embedding has no error.
+    """
     if not hasattr(model, "predict"):
-        return None
+        return None, 0
     guess = np.asarray(model.predict(data.X))
     decided = np.isin(guess, model.classes_)
     wrong = (guess != np.asarray(data.y)) & decided
-    return float(wrong.sum() / max(1, decided.sum()))
+    return float(wrong.sum() / max(1, decided.sum())), int((~decided).sum())
 
 
 def _name_features(model: Any, features: tuple[str, ...]) -> None:

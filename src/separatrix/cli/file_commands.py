@@ -183,7 +183,8 @@ def _describe_fit(done: Any) -> str:
     if done.held_out is not None:
         found.append(str(done.held_out))
     if done.train_error is not None:
-        found.append(f"training error {100 * done.train_error:.2f} %")
+        words = f", {done.rejected} rejected" if done.rejected else ""
+        found.append(f"training error {100 * done.train_error:.2f} %{words}")
     if done.axes is not None:
         ratios = ", ".join(f"{ratio:.4g}" for ratio in done.axes)
         found.append(f"scatter ratio of each axis {ratios}")
