@@ -91,11 +91,7 @@ def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
         (["run", "usps-kernel-perceptron", "--repeats", "0"], 2, "Invalid value"),
         (["run", "usps-kernel-perceptron", "--degrees", "0"], 1, "degrees from 1 to 50"),
         (["run", "mnist-parity", "--alpha", "0"], 1, "`alpha` of mnist-parity must be"),
-        (
-            ["run", "knn-and-perceptron", "--test-share", "2"],
-            1,
-            "`test_size` of knn-and-perceptron",
-        ),
+        (["run", "knn-and-perceptron", "--test-share", "2"], 2, "Invalid value for '--test-share'"),
         (["run", "knn-and-perceptron", "--alpha", "1"], 1, "has no option --alpha"),
         (["compare", "nowhere.csv"], 3, "there is no file nowhere.csv"),
         (["compare", "iris", "--models", "oracle"], 1, "oracle"),

@@ -122,8 +122,25 @@ def test_a_subgradient_machine_with_constants_and_labels(tmp_path):
     assert "preprocessing: none" in done.stderr
     found = run_json("evaluate", path, "digits", "--positive", "1,3,5,7,9")
     assert found["metrics"]["error"] == pytest.approx(1 - model.score(digits.X, y))
-    refusal = run("evaluate", path, "digits", code=1).stderr
-    assert "hint: it was fitted with --positive 1,3,5,7,9" in refusal
+    without = run("evaluate", path, "digits")
+    assert "906 of 1797 rows are positive; the model was fitted with them" in without.stderr
+    assert run_json("evaluate", path, "digits")["metrics"] == found["metrics"]
+
+
+def test_labels_are_marked_as_for_the_fit_also_where_some_are_missing(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, kinds in (("train", "abcd"), ("test", "abd")):
+        rows = [(*rng.normal(size=2) + (word in "ac"), word) for word in kinds * 20]
+        (tmp_path / f"{name}.csv").write_text(
+            "u,v,kind\n" + "".join(f"{x},{y},{word}\n" for x, y, word in rows)
+        )
+    path = tmp_path / "m"
+    run("fit", tmp_path / "train.csv", "--positive", "a,c", "--model", "lda", "--out", path)
+    found = run_json("evaluate", path, tmp_path / "test.csv")
+    assert found["classes"] == [-1, 1]
+    assert np.sum(found["confusion"], axis=1).tolist() == [40, 20]
+    given = run("evaluate", path, tmp_path / "test.csv", "--positive", "a,c", code=1).stderr
+    assert "some, but not all, of the labels a, b, d" in given
 
 
 @pytest.mark.parametrize(
@@ -193,11 +210,29 @@ def test_a_tuned_model_has_a_held_out_error_too(files, tmp_path):
     assert found["preprocessing"] == ["MinMaxScaler()"]
 
 
+@pytest.mark.parametrize("key", ["knn", "logistic", "lda"])
+def test_a_tuned_model_decides_by_costs(files, key, tmp_path):
+    path = tmp_path / "m"
+    words = ["--cost", "tumour,harmless=10", "--reject-cost", 0.4, "--test-share", 0.3]
+    done = run_json("tune", files / "train.csv", "--model", key, *words, "--out", path)
+    kept = load(path)
+    assert isinstance(kept, BayesDecision)
+    assert kept.loss_matrix_.tolist() == [[0, 1, 0.4], [10, 0, 0.4]]
+    assert done["held_out"]["mean_cost"] is not None
+    assert done["chosen"] or key == "lda"
+    found = run_json("predict", path, files / "test.csv")["predictions"]
+    assert set(found) <= {"harmless", "tumour", "reject"}
+    P = np.array(run_json("predict", path, files / "test.csv", "--proba")["probabilities"])
+    E = np.column_stack([P @ np.array(LOSS, dtype=float), np.full(len(P), 0.4)])
+    assert found == np.array(["harmless", "tumour", "reject"])[E.argmin(axis=1)].tolist()
+
+
 def test_minus_one_may_be_a_class_beside_a_rejection(tmp_path):
     path = tmp_path / "m"
     words = ["--positive", "0,1", "--reject-cost", 0.1, "--model", "lda", "--out", path]
-    run("fit", "iris", *words, "--quiet")
+    printed = run("fit", "iris", *words, "--quiet").stdout
     found = run_json("predict", path, "iris")["predictions"]
+    assert f", {found.count('reject')} rejected" in printed
     assert set(map(str, found)) <= {"-1", "1", "reject"}
     assert "reject" in found
     assert run_json("evaluate", path, "iris", "--positive", "0,1")["rejected"] == found.count(

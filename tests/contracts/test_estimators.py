@@ -49,10 +49,7 @@ def make(call):
 
 def checks():
     for record in REGISTRY:
-        calls = [(f"{record.name}()", record.expected_failures)]
-        calls += [(call, record.expected_failures) for call in record.variants]
-        calls += [(call, {}) for call in record.exact_variants]
-        for call, expected in calls:
+        for call, expected in record.checked_calls():
             for estimator, check in estimator_checks_generator(make(call)):
                 name = f"{call}-{check.func.__name__}"
                 yield pytest.param(estimator, check, expected, id=name)

@@ -125,6 +125,7 @@ for samples in (X, X.astype(np.float32), (100 * abs(X)).astype(np.uint8), scipy.
 for labels in (y, y > 0):
     LogisticRegression().fit(X, labels)
     LogisticRegression(l1_ratio=1.0).fit(scipy.sparse.csr_array(X), labels)
+    LogisticRegression().partial_fit(X, labels, classes=np.unique(labels))
     LogisticRegression().fit(scipy.sparse.csr_array(np.tile(X * (X > 1), (1, 200))), labels)
 """,
     """

@@ -84,3 +84,12 @@ def test_a_comparison_is_ranked_by_its_metric():
         compare(models, X, Y, metric="gini")
     with pytest.raises(DataError, match="log_loss needs probabilities or scores"):
         compare({"perceptron": Perceptron()}, X, Y, repeats=2, metric="log_loss", progress=False)
+
+
+def test_the_column_of_a_short_metric_is_apart_from_its_neighbours():
+    X, y = load_iris(return_X_y=True)
+    shown = str(compare({"a": GaussianNB(), "b": GaussianNB(var_smoothing=1.0)}, X, y, metric="f1"))
+    head, first, second = shown.splitlines()[1:4]
+    assert head.split()[-2:] == ["Brier", "f1"]
+    for line in (first, second):
+        assert all(0 <= float(word) <= 1 for word in line.split()[-2:])

@@ -241,7 +241,8 @@ ONLINE = [
     *(sx.LinearDiscriminantAnalysis(), sx.QuadraticDiscriminantAnalysis(reg_param=0.1)),
     *(sx.GaussianNB(), sx.MultinomialNB(), sx.BernoulliNB(binarize=3.0)),
     sx.ComplementNB(norm=True),
-    sx.LeastSquaresClassifier(0.1),
+    *(sx.LeastSquaresClassifier(0.1), sx.LogisticRegression()),
+    sx.PassiveAggressiveClassifier(average=True),
 ]
 
 

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.app.decisions import WITH_PROBABILITIES
 from separatrix.app.estimate import last_step
+from separatrix.app.novelty import classes_of, detects_novelty, require_two_kinds
 from separatrix.app.preprocessing import undecided
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
@@ -65,6 +66,8 @@ def predict_rows(model: Any, data: Dataset, *, probabilities: bool = False) -> t
     require_classifier(model)
     if probabilities and not hasattr(model, "predict_proba"):
         name = type(last_step(model)).__name__
+        if detects_novelty(model):
+            raise UnsupportedError(f"{name} has no probabilities; predictions are 1 and -1")
         error = UnsupportedError(f"this {name} was fitted without probabilities")
         error.hint = f"use {WITH_PROBABILITIES}, or fit svm with --set calibration=sigmoid"
         raise error
@@ -136,7 +139,9 @@ def score_file(model: Any, data: Dataset, metrics: Sequence[str] = NAMES) -> Fil
     require_metrics(metrics)
     require_labels(data)
     labels, P = predict_rows(model, data, probabilities=hasattr(model, "predict_proba"))
-    known = np.asarray(model.classes_)
+    if detects_novelty(model):
+        require_two_kinds(data)
+    known = np.asarray(classes_of(model))
     true = np.asarray(data.y)
     if (known.dtype.kind in "USO") != (true.dtype.kind in "USO"):
         raise DataError(

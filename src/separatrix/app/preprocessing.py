@@ -17,7 +17,7 @@ from separatrix.data.targets import indicator
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.decision import BayesDecision
 from separatrix.estimators.feature_maps import Nystroem, PolynomialMap, RandomFourier
-from separatrix.evaluation.samples import require_classes
+from separatrix.evaluation.samples import require_labels
 
 SCALES = ("auto", "minmax", "standard", "maxabs", "none")
 MAPS: dict[str, Callable[[int, int], Any]] = {  # of a number and a seed
@@ -96,37 +96,40 @@ def undecided(model: Any) -> Any:
     return model
 
 
-def mark_positive(data: Dataset, text: str) -> Dataset:
+def mark_positive(data: Dataset, text: str, *, as_fitted: bool = False) -> Dataset:
     """Labels of two classes: 1 for those in a text such as "1,3,5,7,9", -1 for all others.
+
+    `as_fitted`: the text comes from a model; the data may lack some of the labels, or have no others.
 
     >>> mark_positive(Dataset("a", np.eye(3), np.array([3, 4, 5])), "3,5").y
     array([ 1, -1,  1])
     """
-    require_classes(data)
+    require_labels(data)
     known = {str(label): label for label in np.unique(np.asarray(data.y)).tolist()}
     wanted = list(dict.fromkeys(word.strip() for word in text.split(",")))
     unknown = [word for word in wanted if word not in known]
-    if unknown or len(wanted) == len(known):
+    if not as_fitted and (unknown or len(wanted) == len(known)):
         some = ", ".join(list(known)[:20]) + (", ..." if len(known) > 20 else "")
         must_be = f"some, but not all, of the labels {some}"
         raise ParameterError(data.name, "positive", must_be, text)
-    y = indicator(data.y, [known[word] for word in wanted])
+    marked = [known[word] for word in wanted if word in known]
+    y = indicator(data.y, marked)
     count = f"{int((y == 1).sum())} of {len(y)} rows"
     note = f"labels {', '.join(wanted)} became 1 and all others -1: {count} are positive"
-    y_test = None
-    if data.y_test is not None:
-        y_test = indicator(data.y_test, [known[word] for word in wanted])
+    if as_fitted:
+        note += "; the model was fitted with them"
+    y_test = None if data.y_test is None else indicator(data.y_test, marked)
     return replace(data, y=y, y_test=y_test, notes=(*data.notes, note))
 
 
-def require_known_labels(model: Any, data: Dataset, note: str) -> None:
-    """Raise an error if a model of marked labels, as the note in its card says, meets other labels."""
+def mark_as_fitted(model: Any, data: Dataset, note: str) -> Dataset:
+    """Mark the labels that the note in a model card names, unless they are marked already."""
     begin, _, marked = note.partition(";")[0].partition("positive labels ")
-    if begin or not marked or set(np.unique(data.y).tolist()) <= set(model.classes_.tolist()):
-        return
-    error = DataError(f"the model has the classes -1 and 1, but {data.name} has other labels")
-    error.hint = f"it was fitted with --positive {marked}; pass the same"
-    raise error
+    if data.y is None or begin or not marked:
+        return data
+    if set(np.unique(data.y).tolist()) <= set(model.classes_.tolist()):
+        return data
+    return mark_positive(data, marked, as_fitted=True)
 
 
 def _require_table(data: Dataset, flag: str) -> None:

@@ -23,11 +23,19 @@ def parse_column(text: str) -> str | int:
 
 
 def read_labelled(
-    name: str, *, called: str | None = None, progress: bool | None = None, **file: Any
+    name: str,
+    *,
+    called: str | None = None,
+    progress: bool | None = None,
+    keep_none: tuple[str, ...] = (),
+    **file: Any,
 ) -> Dataset:
-    """Read labelled data; `called` replaces the path in messages and pages."""
-    options = {key: value for key, value in file.items() if value is not None}
-    if "target" in options:
+    """Read labelled data; `called` replaces the path in messages and pages.
+
+    Options that are None keep the reader's defaults, but those in `keep_none`: target=None is no target.
+    """
+    options = {key: value for key, value in file.items() if value is not None or key in keep_none}
+    if options.get("target") is not None:
         options["target"] = parse_column(options["target"])
     with busy(f"reading {called or name}", show=progress):
         data = find(name, **options)

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from separatrix.app.decisions import DecisionOptions
 from separatrix.app.estimate import last_step
 from separatrix.app.held_out import HeldOut, measure_held_out
+from separatrix.app.novelty import NOVELTY, detects_novelty, require_no_labels, share_outside
 from separatrix.app.preprocessing import (
     add_features,
     describe_preprocessing,
@@ -24,6 +26,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.base.tuned import best_model, chosen_params
+from separatrix.estimators.decision import BayesDecision
 from separatrix.estimators.registry import CLASSIFIERS, REGISTRY, SUITE
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
@@ -35,9 +38,13 @@ from separatrix.kernels.names import parse_kernel
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.modelfile.files import save
 
-ALIASES = {"fisher": "FisherDiscriminant", "subgradient": "SubgradientSVC"}
+ALIASES = {
+    "fisher": "FisherDiscriminant",
+    "subgradient": "SubgradientSVC",
+    "one-class": "OneClassSVM",
+}
 EMBEDDINGS = {record.name: record for record in REGISTRY if record.name == "FisherDiscriminant"}
-FITTED = {**CLASSIFIERS, **EMBEDDINGS}
+FITTED = {**CLASSIFIERS, **EMBEDDINGS, **NOVELTY}
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,13 @@ class SavedFit(NamedTuple):
     preprocessing: tuple[str, ...] = ()  # steps before the model
     held_out: HeldOut | None = None
     axes: list[float] | None = None  # scatter ratio of each axis of an embedding
+    rejected: int = 0  # training rows that a decision rejects; they are not in `train_error`
+    outside: float | None = None  # share of the training rows that are outliers
+
+
+def novelty_key(key: str) -> bool:
+    """Whether `--model` of that name learns from rows without labels."""
+    return ALIASES.get(key, key) in NOVELTY
 
 
 def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0) -> Pipeline:
@@ -139,9 +153,10 @@ def fit_file(
     begun = time.perf_counter()
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - begun
-    chosen = {name: repr(value) for name, value in chosen_params(model).items()}
-    model = best_model(model)
-    train_error = _train_error(model, data)
+    chosen = {name: repr(value) for name, value in chosen_params(undecided(model)).items()}
+    model = _without_search(model)
+    novelty = detects_novelty(model)
+    train_error, rejected = (None, 0) if novelty else _train_error(model, data)
     if data.features is not None:
         _name_features(model, data.features)
     note = "; ".join(filter(None, [around.note, str(held_out or "")]))
@@ -152,7 +167,7 @@ def fit_file(
         model=type(last).__name__,
         samples=len(data.y),
         features=0 if isinstance(data.X, list) else int(data.X.shape[1]),
-        classes=np.unique(data.y).tolist(),
+        classes=[] if novelty else np.unique(data.y).tolist(),
         train_error=train_error,
         seconds=seconds,
         chosen=chosen,
@@ -160,7 +175,19 @@ def fit_file(
         preprocessing=tuple(describe_preprocessing(model)),
         held_out=held_out,
         axes=None if hasattr(model, "predict") else last.scatter_ratio_.tolist(),
+        rejected=rejected,
+        outside=share_outside(model, data) if novelty else None,
     )
+
+
+def _without_search(model: Any) -> Any:
+    """The best model of a search, also inside a decision, which keeps its costs and its threshold."""
+    if not isinstance(model, BayesDecision):
+        return best_model(model)
+    best = best_model(model.estimator_)
+    if best is not model.estimator_:
+        model.estimator, model.estimator_ = clone(best), best
+    return model
 
 
 def _measure_held_out(model: Any, data: Dataset, around: FitOptions, seed: int) -> HeldOut | None:
@@ -175,14 +202,17 @@ def _measure_held_out(model: Any, data: Dataset, around: FitOptions, seed: int) 
     )
 
 
-def _train_error(model: Any, data: Dataset) -> float | None:
-    """Share of wrong predictions on the training rows that were not rejected; None for an embedding."""
+def _train_error(model: Any, data: Dataset) -> tuple[float | None, int]:
+    """Share of wrong predictions on the training rows that were not rejected, and how many were.
+
+    An embedding has no error.
+    """
     if not hasattr(model, "predict"):
-        return None
+        return None, 0
     guess = np.asarray(model.predict(data.X))
     decided = np.isin(guess, model.classes_)
     wrong = (guess != np.asarray(data.y)) & decided
-    return float(wrong.sum() / max(1, decided.sum()))
+    return float(wrong.sum() / max(1, decided.sum())), int((~decided).sum())
 
 
 def _name_features(model: Any, features: tuple[str, ...]) -> None:
@@ -206,7 +236,11 @@ def make_model(
     around: FitOptions = PLAIN,
 ) -> Any:
     """Make the model that the options describe, not fitted."""
-    require_classes(data)
+    if novelty_key(key):
+        asked = {"--test-share": around.test_share, "--folds": around.folds}
+        require_no_labels(ALIASES.get(key, key), asked)
+    else:
+        require_classes(data)
     if tune and key not in SUITE:
         raise ParameterError("tune", "model", f"one of {', '.join(SUITE)}", key)
     if tune:

@@ -40,7 +40,11 @@ metric_option = click.option(
     "--rows", "--subsample", "subsample", type=click.IntRange(2), help="Number of rows to draw"
 )
 @click.option(
-    "--test-share", "--test-size", "test_size", type=float, help="Share of the rows to hold out"
+    "--test-share",
+    "--test-size",
+    "test_size",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Share of the rows to hold out",
 )
 @click.option(
     "--metric",

@@ -86,6 +86,7 @@ def fit(
 ) -> None:
     """Fit a model to DATA, a file or a data set of the catalogue, and save it.
 
+    OneClassSVM (one-class) learns from rows without labels: all columns are features but --target.
     The saved model is fitted to all rows, also with --test-share and --folds.
     """
     parameters = _parameters(words)
@@ -104,6 +105,7 @@ def fit(
     "--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds"
 )
 @preparation_options
+@decision_options
 @training_options
 def tune(data: str, key: str, folds: int, out: Path | None, **options: Any) -> None:
     """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
@@ -125,15 +127,20 @@ def _fit(
     positive: str | None,
     **fit: Any,
 ) -> None:
+    from separatrix.app.novelty import read_unlabelled, require_no_labels
     from separatrix.app.preprocessing import mark_positive
     from separatrix.app.read_data import read_labelled
-    from separatrix.app.train_from_file import fit_file
+    from separatrix.app.train_from_file import fit_file, novelty_key
     from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
     fit["around"] = _options_around(fit, positive)
-    file = {"target": target, "format": format, "delimiter": delimiter}
-    data = read_labelled(name, progress=progress, header=header, **file)
+    file: dict[str, Any] = {"target": target, "format": format, "delimiter": delimiter}
+    unlabelled = novelty_key(fit["key"])
+    if unlabelled:
+        require_no_labels(fit["key"], {"--positive": positive})
+    read = read_unlabelled if unlabelled else read_labelled
+    data = read(name, progress=progress, header=header, **file)
     if positive is not None:
         data = mark_positive(data, positive)
     path = out or Path(f"{Path(name).name}.model")
@@ -169,11 +176,15 @@ def _options_around(fit: dict[str, Any], positive: str | None) -> Any:
 
 def _describe_fit(done: Any) -> str:
     chosen = "".join(f", {param} = {value}" for param, value in done.chosen.items())
-    found = [f"{done.samples} samples, {len(done.classes)} classes"]
+    kinds = f"{len(done.classes)} classes"
+    if done.outside is not None:
+        kinds = f"{done.features} features, {100 * done.outside:.2f} % of the rows outside"
+    found = [f"{done.samples} samples, {kinds}"]
     if done.held_out is not None:
         found.append(str(done.held_out))
     if done.train_error is not None:
-        found.append(f"training error {100 * done.train_error:.2f} %")
+        words = f", {done.rejected} rejected" if done.rejected else ""
+        found.append(f"training error {100 * done.train_error:.2f} %{words}")
     if done.axes is not None:
         ratios = ", ".join(f"{ratio:.4g}" for ratio in done.axes)
         found.append(f"scatter ratio of each axis {ratios}")
@@ -218,9 +229,10 @@ def predict(
     """Predict the rows of DATA with a saved MODEL, as CSV.
 
     Columns are selected by the names that the model stores. For a model without names, `--target` names
-    a column to drop. Of an embedding, the coordinates are printed. Costs and thresholds replace those
-    that the model was fitted with.
+    a column to drop. Of an embedding, the coordinates are printed; of a novelty detector, 1 for rows like
+    its training rows and -1 for others. Costs and thresholds replace those that the model was fitted with.
     """
+    from separatrix.app.novelty import classes_of
     from separatrix.app.predict_from_file import predict_rows, print_predictions, write_predictions
     from separatrix.app.read_data import read_for
 
@@ -232,12 +244,13 @@ def predict(
         _embed(fitted, samples, out, quiet=quiet, as_json=as_json)
         return
     labels, P = predict_rows(fitted, samples, probabilities=proba)
+    classes = classes_of(fitted)
     if as_json:
-        show_json({"predictions": labels, "probabilities": P, "classes": fitted.classes_})
+        show_json({"predictions": labels, "probabilities": P, "classes": classes})
     elif out is None:
-        print_predictions(sys.stdout, labels, fitted.classes_, P)
+        print_predictions(sys.stdout, labels, classes, P)
     else:
-        write_predictions(out, labels, fitted.classes_, P)
+        write_predictions(out, labels, classes, P)
         print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
 
 
@@ -274,11 +287,11 @@ def evaluate(
 ) -> None:
     """Evaluate a saved MODEL on labelled DATA: metrics, precision and recall of each class, confusions.
 
-    For a data set of the catalogue with a test part, DATA is that part. Costs and thresholds replace
-    those that the model was fitted with.
+    For a data set of the catalogue with a test part, DATA is that part. After a fit with --positive the
+    labels of DATA are marked alike. Costs and thresholds replace those that the model was fitted with.
     """
     from separatrix.app.predict_from_file import score_file
-    from separatrix.app.preprocessing import mark_positive, require_known_labels
+    from separatrix.app.preprocessing import mark_as_fitted, mark_positive
     from separatrix.app.read_data import read_for
     from separatrix.modelfile.describe import describe, was_trained_on
 
@@ -287,8 +300,8 @@ def evaluate(
     samples = read_for(stored, data, labelled=True, **file)
     if positive is not None:
         samples = mark_positive(samples, positive)
-    elif samples.y is not None:
-        require_known_labels(stored, samples, describe(model).card.note)
+    else:
+        samples = mark_as_fitted(stored, samples, describe(model).card.note)
     _print_notes(samples)
     decided = decision.decide(stored)
     scores = score_file(decided, samples, metrics) if metrics else score_file(decided, samples)
@@ -326,13 +339,17 @@ def explain(
 ) -> None:
     """Explain a saved MODEL: weights, words, subtrees, neighbours, or permutation importance on DATA."""
     from separatrix.app.explain import explain as explain_model
+    from separatrix.app.preprocessing import mark_as_fitted
     from separatrix.app.read_data import read_for
+    from separatrix.modelfile.describe import describe
     from separatrix.modelfile.files import load
 
     fitted = load(model)
     samples = None
     if data is not None:
         samples = read_for(fitted, data, labelled=row is None, **file)
+        if row is None:
+            samples = mark_as_fitted(fitted, samples, describe(model).card.note)
         _print_notes(samples)
     explanation = explain_model(fitted, samples, row=row, count=count)
     show_json(explanation.as_dict()) if as_json else click.echo(explanation)

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
@@ -29,6 +30,7 @@ from separatrix.estimators.base.logistic_penalty import (
     check_penalty,
     resolve_penalty,
 )
+from separatrix.estimators.base.logistic_stream import learn_from_batch, suits_streams
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import log_probabilities, probabilities, winners
 from separatrix.estimators.base.parameters import (
@@ -59,6 +61,7 @@ POSTERIOR_TOL = 1e-8  # tolerance for a posterior, whose width is computed at th
 SURE = 5.0  # margins beyond this without a prior suggest that the classes are separable
 LARGEST_PROGRAM = 5_000_000  # values of a linear program that decides this
 SMALL_PROGRAM = 50_000  # values up to which it is always solved
+POSTERIOR_ATTRIBUTES = ("coef_std_", "intercept_std_", "log_evidence_")
 
 
 @with_parameters
@@ -116,11 +119,11 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     ----------
     classes_, coef_, intercept_
         Labels, (k,); weights, (p, d), and biases, (p,); one row for two classes, else k.
-    C_, n_iter_
-        The C used; steps, (1,).
+    C_, n_iter_, n_samples_seen_
+        The C used; steps, or calls of `partial_fit`, (1,); samples of positive weight met.
     objective_, gradient_
-        The minimum: summed -log p(y|x), plus the penalty, and the bias's part with a prior; largest
-        entry of its gradient, over the weight of all samples: at most tol when solved.
+        Of `fit`. The minimum: summed -log p(y|x), plus the penalty, and the bias's part with a prior;
+        largest entry of its gradient, over the weight of all samples: at most tol when solved.
     dual_gap_
         With l1_ratio above 0: the duality gap over max(1, objective_); no weights have an objective
         lower by more. At most tol when solved.
@@ -235,6 +238,28 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         self._warn_unless_solved(found)
         return self
 
+    @available_if(suits_streams)
+    @rollback_on_error
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one more batch of a stream, in the order of its rows; the first names all classes.
+
+        One step of averaged stochastic gradient descent for each row, whatever the cuts between
+        batches. The weights approach those of `fit` on all rows met so far, including those of `fit`
+        itself if it was called before.
+        """
+        self._check_parameters()
+        stream, C = learn_from_batch(self, X, y, classes, sample_weight)
+        n_iter = 1 + (int(vars(self)["n_iter_"][0]) if hasattr(self, "_stream") else 0)
+        for name in (*POSTERIOR_ATTRIBUTES, "dual_gap_", "objective_", "gradient_"):
+            self.__dict__.pop(name, None)
+        W, b = stream.average()
+        self._stream, self.n_samples_seen_ = stream, stream.met
+        self.coef_, self.intercept_ = W, b if self.fit_intercept else np.zeros(len(b))
+        self.C_, self.solver_ = C, "averaged SGD: partial_fit"
+        self.n_iter_ = np.array([n_iter], dtype=np.int32)
+        self._posterior, self.separated_ = None, None
+        return self
+
     def _find_peak(
         self, descent: LogisticSolver, C: float | None, start: Matrix | None
     ) -> tuple[float, LogisticFit]:
@@ -307,7 +332,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         self.C_, self.solver_ = C, descent.words
         self.n_iter_ = np.array([found.n_iter], dtype=np.int32)
         self.objective_, self.gradient_ = found.objective, found.gradient
-        for name in ("coef_std_", "intercept_std_", "log_evidence_", "dual_gap_"):
+        self.n_samples_seen_ = descent.n_samples
+        for name in (*POSTERIOR_ATTRIBUTES, "dual_gap_", "_stream"):
             self.__dict__.pop(name, None)
         if np.isfinite(found.gap):
             self.dual_gap_ = found.gap

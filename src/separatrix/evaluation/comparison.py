@@ -178,6 +178,11 @@ class Comparison:
             + ("" if self.metric == "error" else f"; best by {self.metric}")
         )
 
+    @property
+    def _metric_width(self) -> int:
+        """Width of the metric's column: its name, or a number of four digits."""
+        return max(8, len(self.metric) + 2)
+
     def _table(self) -> Iterator[str]:
         rows = self.rows()
         more = "brier" in rows[0]
@@ -185,7 +190,7 @@ class Comparison:
             f"{'model':<25}{'train':>6}{'test %':>8}{'interval':>14}{'behind best':>14}{'p':>8}"
             f"{'fit s':>8}{'predict s':>10}"
             + (f"{'log loss':>9}{'Brier':>8}" if more else "")
-            + ("" if self.metric == "error" else f"{self.metric:>{len(self.metric) + 2}}")
+            + ("" if self.metric == "error" else f"{self.metric:>{self._metric_width}}")
         )
         for row in rows:
             first = row["model"] == self.best
@@ -202,7 +207,7 @@ class Comparison:
                 + (
                     ""
                     if self.metric == "error"
-                    else _number(row[self.metric], len(self.metric) + 2, 4)
+                    else _number(row[self.metric], self._metric_width, 4)
                 )
             )
 

@@ -14,10 +14,11 @@ from separatrix.solvers.svm.problem import SvmProblem
 TWO, ONE = np.array([-1, 1], np.int8), np.array([1, 1], np.int8)
 
 
-def samples(n, seed=0):
+def samples(n, seed=0, shift=1.6):
+    """Two clouds; the margin of overlapping ones is small, and LIBSVM's scores, divided by it, inexact."""
     rng = np.random.default_rng(seed)
     y = np.sort(rng.permutation(n) % 2)
-    return rng.normal(size=(n, 3)) + 1.6 * y[:, None], y, rng.uniform(0.5, 2.0, size=n)
+    return rng.normal(size=(n, 3)) + shift * y[:, None], y, rng.uniform(0.5, 2.0, size=n)
 
 
 def gram_of(X, y, **options):
@@ -67,14 +68,15 @@ def test_the_objective_is_the_minimum_that_a_general_solver_finds(sides):
     assert 0.5 * fit.square / r**2 == pytest.approx(found.fun, rel=1e-6)
 
 
-def test_the_boundary_is_that_of_the_c_svc_with_the_same_bounds():
-    X, y, weights = samples(120, 5)
+@pytest.mark.parametrize(("shift", "near"), [(0.2, 3e-5), (0.7, 1e-6), (1.6, 1e-6)])
+def test_the_boundary_is_that_of_the_c_svc_with_the_same_bounds(shift, near):
+    X, y, weights = samples(120, 5, shift)
     gram = gram_of(X, y)
     (fit,) = solve_nu_svms(gram, [SvmProblem(TWO, weights)], nu=0.3, tol=1e-9)
     box = np.empty(len(y))
     box[fit.rows] = fit.box
     (same,) = solve_svms(gram, [SvmProblem(TWO, box)], tol=1e-9)
-    np.testing.assert_allclose(fit.scores, same.scores, atol=1e-6)
+    np.testing.assert_allclose(fit.scores, same.scores, atol=near)
     assert fit.dual == pytest.approx(same.dual, rel=1e-8)
     assert fit.primal == pytest.approx(same.primal, rel=1e-6)
 

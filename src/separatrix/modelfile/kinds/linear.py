@@ -22,6 +22,7 @@ from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.values import Value
 from separatrix.solvers.least_squares import RidgePath
+from separatrix.solvers.logistic.averaged_sgd import StreamState
 from separatrix.solvers.logistic.laplace import Posterior
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.solvers.perceptron.primal import OnlineState
@@ -138,6 +139,12 @@ def _check_passive(model: Any, _sizes: f.ShapeEnv) -> None:
 
 
 def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
+    if hasattr(model, "_stream"):
+        met, begin, squares = model._stream[1:]
+        s.require(begin < met, "_stream.begin", f"below {met}", begin)
+        s.require(squares >= 0, "_stream.squares", "at least 0", squares)
+        seen = getattr(model, "n_samples_seen_", None)
+        s.require(seen == met, "n_samples_seen_", f"{met}", seen)
     posterior = model._posterior
     if posterior is None:
         return
@@ -171,6 +178,10 @@ def _check_least_squares(model: Any, sizes: f.ShapeEnv) -> None:
 PATH = f.arrays(ridges="f8 m any", error="f8 m any", squared_error="f8 m any")
 POSTERIOR = {"factor": f.Array("f8 q q"), "p": f.Integer(1), "log_evidence": f.Real("any")}
 STATE = f.arrays(W="f8 p d", U="f8 p d", b="f8 p", u="f8 p")
+STREAM: dict[str, f.Field] = {
+    "online": f.Struct(OnlineState, STATE),
+    **{"met": f.Integer(), "begin": f.Integer(), "squares": f.Real()},
+}
 KINDS = {
     "Perceptron": s.ModelSchema(
         Perceptron,
@@ -250,9 +261,11 @@ KINDS = {
             **s.each(f.Real("any"), "objective_ gradient_ log_evidence_"),
             **f.arrays(coef_std_="f8 p d", intercept_std_="f8 p", n_iter_="i4 u"),
             "separated_": f.Maybe(f.Boolean()),
-            "dual_gap_": f.Real("any"),
+            **{"dual_gap_": f.Real("any"), "n_samples_seen_": f.Integer()},
+            "_stream": f.Struct(StreamState, STREAM),
         },
-        optional="coef_std_ intercept_std_ log_evidence_ dual_gap_",
+        optional="coef_std_ intercept_std_ log_evidence_ dual_gap_ objective_ gradient_ "
+        "n_samples_seen_ _stream",
         check=_check_logistic,
         boundaries=True,
     ),

@@ -86,7 +86,7 @@ class LogisticSolver:
         self._threads = threads
         self._margin = True  # whether margins are looked at
         sizes = total(_survey_block, samples, np.add).tolist()
-        self._weight, self._n, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
+        self._weight, self.n_samples, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
         self._sparse = not sizes[3]
         self.classes, _ = samples.in_class_order()
         self.d = samples.n_features
@@ -99,16 +99,16 @@ class LogisticSolver:
 
     def _cut(self, **options: Any) -> Iterable[Block]:
         """Blocks that threads can share, the same for any number of threads; a stream as it is."""
-        stored = max(1.0, self._values / max(1, self._n))
+        stored = max(1.0, self._values / max(1, self.n_samples))
         work = 2 * stored * (SPARSE_PRODUCT if self._sparse else 1.0) + VALUE
         least = max(BLOCK_WORK / (self.p * work), MERGED * self.d / stored)
-        count = math.ceil(self._n / max(least, self._n / MOST_BLOCKS))
-        blocks = self._all.cut(math.ceil(self._n / count), **options)
+        count = math.ceil(self.n_samples / max(least, self.n_samples / MOST_BLOCKS))
+        blocks = self._all.cut(math.ceil(self.n_samples / count), **options)
         if blocks is None:
             return self._all
         return [
             Block(
-                _own_rows(X, len(y) == self._n),
+                _own_rows(X, len(y) == self.n_samples),
                 np.ascontiguousarray(y),
                 np.ascontiguousarray(weights),
             )
@@ -117,7 +117,7 @@ class LogisticSolver:
 
     def _choose(self, solver: str, hessian: bool) -> tuple[bool, str]:
         """Whether to use Newton's method, and why; `hessian`: the Hessian at the end is needed anyway."""
-        n, numbers = self._n, f"{self.numbers} parameters"
+        n, numbers = self.n_samples, f"{self.numbers} parameters"
         small = self.numbers <= MAX_NEWTON
         if solver in ("newton-cholesky", "lbfgs") or (solver == "newton-cg" and small):
             newton = solver != "lbfgs"
@@ -129,9 +129,9 @@ class LogisticSolver:
     def _newton_pays(self) -> bool:
         """Whether few steps with a Hessian cost less than many without; in multiply-adds for a sample."""
         D = self.d + self._intercept
-        stored = max(1.0, self._values / max(1, self._n))
+        stored = max(1.0, self._values / max(1, self.n_samples))
         steps = LBFGS_STEPS * max(1.0, -math.log10(self.tol))
-        hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self._n))
+        hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self.n_samples))
         if self.p > 1:
             hessians += PRODUCT * self.numbers
         newton = NEWTON_STEPS * (hessians + VALUE * self.p)
@@ -164,7 +164,7 @@ class LogisticSolver:
 
     def _blas_threads(self) -> AbstractContextManager[None]:
         """BLAS on one thread for short Newton steps, in which more threads would only spin."""
-        work = (self._n + self.numbers) * float(self.numbers) ** 2
+        work = (self.n_samples + self.numbers) * float(self.numbers) ** 2
         return blas_on_one_thread() if work <= LITTLE_WORK else nullcontext()
 
     def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
@@ -273,7 +273,7 @@ class LogisticSolver:
     def _subsamples(self, least: float) -> Iterator[tuple[Iterable[Block], float, float]]:
         """Blocks of a part of the samples, the factor that stands for the others, and the noise."""
         for every in SUBSAMPLES:
-            n = self._n // every
+            n = self.n_samples // every
             if n < MIN_SUBSAMPLE or n < least:
                 continue
             few = self._cut(every=every)
@@ -293,7 +293,7 @@ class LogisticSolver:
         with blas_on_one_thread():
             if not begin.any():
                 quiet = options | {"max_iter": FIRST_STEPS, "monitor": self.monitor.inner()}
-                stored = self._values / max(1, self._n)
+                stored = self._values / max(1, self.n_samples)
                 for few, scale, tol in self._subsamples(SUBSAMPLE_OF_VALUES * stored):
                     rough = self._evaluate(few, scale=scale)
                     begin = solve_lbfgs(rough, begin, tol=tol, **quiet).theta
@@ -366,7 +366,7 @@ class LogisticSolver:
 
     def _moments_pay(self) -> bool:
         """Whether the moments and their factor cost less than the iterations that they save."""
-        n, D = self._n, self.d + self._intercept
+        n, D = self.n_samples, self.d + self._intercept
         stored = self._values / max(1, n)  # of a sample
         moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
         factors = LARGE_PRODUCT * (2 * D**3 + SAVED_STEPS * 2 * self.p * D**2)

@@ -30,6 +30,7 @@ class ElasticNetSolver:
         monitor: FitMonitor,
     ) -> None:
         self.classes, self.d = classes, int(X.shape[1])
+        self.n_samples = int(np.count_nonzero(weights))
         self.p = 1 if len(classes) == 2 else len(classes)
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._l1_ratio, self._intercept_precision = l1_ratio, intercept_precision
