@@ -1,0 +1,119 @@
+"""What kernel classifiers with probabilities of their own share: predictions, and training on a Gram matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.callback import CallbackSupportMixin
+
+from separatrix.estimators.base.kernel_machine import TakesTensors
+from separatrix.estimators.base.multiclass import (
+    RowsClassified,
+    log_probabilities,
+    probabilities,
+    winners,
+)
+from separatrix.estimators.base.prepare import Training, prepare
+from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support_sum import SupportSum
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.prepared import TOLERANCE
+from separatrix.runtime.device import DevicePolicy, as_numpy, like
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.types import Codes, Gram, Matrix, Vector
+
+
+class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum):
+    """A kernel classifier whose decision values are log probabilities, up to a constant for each sample."""
+
+    classes_: Any
+    shape_fit_: tuple[int, ...]
+    _tolerance: float  # of kernel values at prediction
+
+    def decision_function(self, X: Any) -> Any:
+        """Log odds of the second of two classes, (n,); else log probabilities up to a constant, (n, k)."""
+        raise NotImplementedError
+
+    def classify_rows(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,)
+        rows: Codes,
+        *,
+        n_classes: int,
+        monitor: FitMonitor | None = None,
+        threads: int = 1,
+    ) -> RowsClassified:
+        """Train on some rows of a Gram matrix and classify all of them."""
+        raise NotImplementedError
+
+    def classify_rows_many(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,)
+        runs: Sequence[Codes],
+        *,
+        n_classes: int,
+        monitor: FitMonitor | None = None,
+    ) -> Iterator[RowsClassified]:
+        """`classify_rows` for each of many runs."""
+        for rows in runs:
+            yield self.classify_rows(gram, y, rows, n_classes=n_classes, monitor=monitor)
+
+    def predict(self, X: Any) -> Any:
+        """Most likely class of each sample, (n,); the first among equals."""
+        return like(self.classes_[winners(as_numpy(self.decision_function(X)))], X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class, (n, k)."""
+        return like(probabilities(as_numpy(self.decision_function(X))), X)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of the probability of each class, (n, k); finite even if the probability is 0."""
+        return like(log_probabilities(as_numpy(self.decision_function(X))), X)
+
+    @property
+    def _kernel_tolerance(self) -> float:
+        """Upper bound of the error of kernel values: that of the fit, or of a fit to come."""
+        tolerance: float = self.__dict__.get("_tolerance", TOLERANCE)
+        return tolerance
+
+    def _training_policy(self, X: Any, *kernels: Kernel, owner: str | None = None) -> DevicePolicy:
+        policy = super()._training_policy(X, *kernels, owner=owner)
+        return replace(policy, obstacle=f"training of {type(self).__name__}")
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Training:
+        """The checked training set, with its kernel."""
+        self._check_parameters()
+        if self._precomputed and issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported; use X.toarray()")
+        train = prepare(self, X, y, sample_weight, class_weight=class_weight)
+        self.kernel_, self.classes_ = self._resolve_kernel(train.X), train.classes
+        self.shape_fit_ = tuple(train.X.shape)
+        return train
+
+    def _keep_support(
+        self, train: Training, order: Codes, coef: Matrix, intercept: Vector
+    ) -> None:
+        """Keep the samples with a coefficient; coefficients are (p, n), in class order."""
+        k = len(train.classes)
+        rows = np.flatnonzero(coef.any(axis=0))
+        classes = train.y[order][rows]
+        cuts = np.searchsorted(classes, np.arange(k + 1))
+        self._support = Support(rows, classes, cuts, coef[:, rows], intercept, False)
+        self.support_: Codes = order[rows].astype(np.int32)
+        precomputed = isinstance(self.kernel_, Precomputed)
+        vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
+        self.support_vectors_ = as_numpy(vectors)
+        self._show_coefficients()
+
+
+def blas_threads(threads: int) -> AbstractContextManager[None]:
+    """BLAS on one thread if that is all there is, as in a fold that trains beside others."""
+    return blas_on_one_thread() if threads == 1 else nullcontext()
