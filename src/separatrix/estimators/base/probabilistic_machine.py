@@ -21,8 +21,11 @@ from separatrix.estimators.base.multiclass import (
 from separatrix.estimators.base.prepare import Training, prepare
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_sum import SupportSum
+from separatrix.estimators.base.svc_fit import EXACT
 from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.embedding import require_semidefinite
 from separatrix.kernels.prepared import TOLERANCE
+from separatrix.kernels.vector_kernels import Sigmoid
 from separatrix.runtime.device import DevicePolicy, as_numpy, like
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import blas_on_one_thread
@@ -34,7 +37,6 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
 
     classes_: Any
     shape_fit_: tuple[int, ...]
-    _tolerance: float  # of kernel values at prediction
 
     def decision_function(self, X: Any) -> Any:
         """Log odds of the second of two classes, (n,); else log probabilities up to a constant, (n, k)."""
@@ -79,10 +81,17 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
         return like(log_probabilities(as_numpy(self.decision_function(X))), X)
 
     @property
+    def _score_error(self) -> float:
+        """Rounding error of scores that is allowed."""
+        raise NotImplementedError
+
+    @property
     def _kernel_tolerance(self) -> float:
-        """Upper bound of the error of kernel values: that of the fit, or of a fit to come."""
-        tolerance: float = self.__dict__.get("_tolerance", TOLERANCE)
-        return tolerance
+        """Upper bound of the error of kernel values, from the coefficients once they are known."""
+        if "_support" not in self.__dict__:
+            return min(TOLERANCE, self._score_error)
+        largest = float(np.sqrt((self._support.coef**2).sum(axis=1)).max())
+        return float(np.clip(10.0 * self._score_error / max(largest, 1e-300), EXACT, TOLERANCE))
 
     def _training_policy(self, X: Any, *kernels: Kernel, owner: str | None = None) -> DevicePolicy:
         policy = super()._training_policy(X, *kernels, owner=owner)
@@ -97,6 +106,13 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
         self.kernel_, self.classes_ = self._resolve_kernel(train.X), train.classes
         self.shape_fit_ = tuple(train.X.shape)
         return train
+
+    def _require_semidefinite(self, gram: Gram) -> None:
+        """Refuse a kernel that need not be positive semi-definite, and is not."""
+        parts = [self.kernel_, *self.kernel_.get_params().values()]
+        if any(isinstance(part, Precomputed | Sigmoid) for part in parts):
+            whole = slice(0, gram.shape[0])
+            require_semidefinite(type(self).__name__, self.kernel_, gram.tile(whole, whole))
 
     def _keep_support(
         self, train: Training, order: Codes, coef: Matrix, intercept: Vector
