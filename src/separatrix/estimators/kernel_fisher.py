@@ -1,4 +1,4 @@
-"""Fisher's discriminant with a kernel as an estimator. The arithmetic is in `solvers/kernel_discriminant.py`."""
+"""Fisher's discriminant with a kernel. The arithmetic is in `solvers/kernel_discriminant.py`."""
 
 from __future__ import annotations
 
@@ -124,7 +124,8 @@ class KernelFisherDiscriminant(
             monitor.step()
         self._keep_support(train, order, found.coef, -found.origin)
         self.means_, self.scatter_ratio_ = found.means, found.ratio
-        self.priors_ = self._class_priors(np.bincount(train.y, train.weights, minlength=k))
+        weight = np.bincount(train.y, train.weights, minlength=k).astype(np.float64)
+        self.priors_ = self._class_priors(weight)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -162,8 +163,8 @@ class KernelFisherDiscriminant(
         if 8 * n * n > budget:
             raise MemoryBudgetError(
                 f"KernelFisherDiscriminant factorises the kernel matrix of {n} samples, which takes "
-                f"{in_words(8 * n * n)}, more than the budget of {in_words(budget)}; raise `cache_size`, or "
-                "use make_pipeline(Nystroem(...), LinearDiscriminantAnalysis())"
+                f"{in_words(8 * n * n)}, more than the budget of {in_words(budget)}; raise `cache_size`, "
+                "or use make_pipeline(Nystroem(...), LinearDiscriminantAnalysis())"
             )
         X, threads = as_numpy(train.X), self._threads
         gram = make_gram(
@@ -190,7 +191,9 @@ class KernelFisherDiscriminant(
                 "them; use another kernel, or check the labels"
             )
         c = self.n_components
-        return KernelFisherFit(found.coef[:c], found.origin[:c], found.means[:, :c], found.ratio[:c])
+        return KernelFisherFit(
+            found.coef[:c], found.origin[:c], found.means[:, :c], found.ratio[:c]
+        )
 
     def _class_priors(self, weight: Vector) -> Vector:
         uniform = isinstance(self.priors, str) and self.priors == "uniform"
@@ -207,7 +210,7 @@ class KernelFisherDiscriminant(
 
 
 def _log_joint(Z: Matrix, means: Matrix, priors: Vector) -> Matrix:
-    """Log prior minus half the squared distance to each class mean, (n, k); of two, the difference, (n,)."""
+    """Log prior less half the squared distance to each mean, (n, k); of two, the difference, (n,)."""
     with np.errstate(divide="ignore"):
         S = np.log(priors) + Z @ means.T - 0.5 * np.einsum("kc,kc->k", means, means)
     return np.asarray(S[:, 1] - S[:, 0] if len(means) == 2 else S)

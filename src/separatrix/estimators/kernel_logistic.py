@@ -27,7 +27,7 @@ from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.logistic.kernel_newton import KernelLogisticFit, solve_kernel_logistic
-from separatrix.types import Codes, Gram, Vector
+from separatrix.types import Codes, Gram, Matrix, Vector
 
 
 @with_parameters
@@ -155,7 +155,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
             own = HeldGram(np.ascontiguousarray(gram.tile(rows, rows)))
             found = self._solve(own, y[rows], weights, n_classes, monitor, threads)
             K = gram.tile(rows, slice(0, len(y)))
-            S = (found.coef.astype(K.dtype) @ K).T + found.intercept
+            S: Matrix = (found.coef.astype(K.dtype) @ K).T + found.intercept
         else:
             spread = np.zeros(len(y))
             spread[rows] = weights
@@ -189,7 +189,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
     def _solve_in_precision(
         self, device: Any, train: Training, order: Codes, monitor: FitMonitor
     ) -> KernelLogisticFit:
-        """The fit on the kernel matrix; again in float64 if rounding can exceed the error of scores allowed."""
+        """The fit; again on float64 kernel values if rounding can exceed the error of scores allowed."""
         y, k = train.y[order], len(train.classes)
         weights = (train.weights * train.class_weights)[order]
         if np.count_nonzero(np.bincount(y, weights)) < 2:

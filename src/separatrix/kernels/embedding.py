@@ -104,15 +104,15 @@ def enforce_semidefinite(name: str, K: Matrix, policy: str) -> float:
 
 
 def require_semidefinite(owner: str, kernel: object, K: Matrix) -> None:
-    """Refuse a kernel with a negative eigenvalue beyond rounding to float32, which is not a convex problem."""
+    """Refuse a matrix with a negative eigenvalue beyond rounding to float32: the problem is not convex."""
     K = np.asarray(K, dtype=np.float64)
     if not len(K) or _has_cholesky(K, ROUNDED):
         return
     lowest, largest = extreme_eigenvalues(K)
     if lowest < -ROUNDED * max(abs(lowest), largest):
         raise DataError(
-            f"{owner} needs a positive semi-definite kernel, and the matrix of {kernel!r} on these {len(K)} "
-            f"samples has eigenvalues from {lowest:.4g} to {largest:.4g}; use another kernel, or SVC"
+            f"{owner} needs a positive semi-definite kernel, and the matrix of {kernel!r} on these "
+            f"{len(K)} samples has eigenvalues from {lowest:.4g} to {largest:.4g}; use another kernel or SVC"
         )
 
 

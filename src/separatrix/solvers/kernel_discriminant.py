@@ -13,7 +13,7 @@ FLAT = 1e-12  # of the largest ratio: below, the class means do not differ along
 
 
 class KernelFisherFit(NamedTuple):
-    """Axes a = sum_i coef_i phi(x_i) along which class means lie furthest apart, for their spread within."""
+    """Axes a = sum_i coef_i phi(x_i) along which class means lie furthest apart."""
 
     coef: Matrix  # shape: (c, n)
     origin: Vector  # shape: (c,); position of the mean of all samples along each axis

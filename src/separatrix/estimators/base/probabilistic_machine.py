@@ -1,4 +1,4 @@
-"""What kernel classifiers with probabilities of their own share: predictions, and training on a Gram matrix."""
+"""What kernel classifiers with probabilities of their own share: predictions and the fitted attributes."""
 
 from __future__ import annotations
 
@@ -114,9 +114,7 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
             whole = slice(0, gram.shape[0])
             require_semidefinite(type(self).__name__, self.kernel_, gram.tile(whole, whole))
 
-    def _keep_support(
-        self, train: Training, order: Codes, coef: Matrix, intercept: Vector
-    ) -> None:
+    def _keep_support(self, train: Training, order: Codes, coef: Matrix, intercept: Vector) -> None:
         """Keep the samples with a coefficient; coefficients are (p, n), in class order."""
         k = len(train.classes)
         rows = np.flatnonzero(coef.any(axis=0))

@@ -42,7 +42,9 @@ class KernelLogisticFit(NamedTuple):
     gap: float  # duality gap over max(1, objective)
     n_iter: int
     n_products: int  # with the Gram matrix
-    stop: str  # "tol", "max_iter", "stopped", "rounding", or "indefinite": the problem is not convex
+    stop: (
+        str  # "tol", "max_iter", "stopped", "rounding", or "indefinite": the problem is not convex
+    )
 
 
 class _Point(NamedTuple):
@@ -97,7 +99,7 @@ def solve_kernel_logistic(
     A = np.zeros((p, len(y))) if start is None else start
     F = np.zeros_like(A) if start is None else products(A)
     L = _nystroem(gram, np.flatnonzero(weights), int((SHARE * len(y) / p) ** 0.5) + 1)
-    n_iter, bias = 0, np.zeros(p)
+    n_iter, bias = 0, np.asarray(np.zeros(p))
     for stage in _stages(C, gram) if start is None else [C]:
         loss, wanted_gap = _Loss(y, weights, stage), tol if stage == C else STAGE_TOL
         now, gap, steps, stop = _descend(
@@ -302,11 +304,11 @@ class _Hessian(NamedTuple):
     def preconditioner(self, L: Matrix, ridge: float) -> Callable[[Matrix], Matrix]:
         """The inverse of ridge + S0'LL'S0, projected; L is (n, r)."""
         p, r = len(self.outer), L.shape[1]
-        N = np.empty((p, r, p, r))
+        N = np.empty((p * r, p * r))
         for c in range(p):
-            for other in range(c + 1):
-                N[c, :, other] = N[other, :, c] = (L.T * self._entries(c, other)) @ L
-        N = N.reshape(p * r, p * r)
+            for other in range(c + 1):  # cho_factor reads the lower triangle
+                own, others = slice(c * r, (c + 1) * r), slice(other * r, (other + 1) * r)
+                N[own, others] = (L.T * self._entries(c, other)) @ L
         N.flat[:: p * r + 1] += ridge
         factor = cho_factor(N, lower=True, overwrite_a=True, check_finite=False)
 
