@@ -112,7 +112,7 @@ def require_semidefinite(owner: str, kernel: object, K: Matrix) -> None:
     if lowest < -ROUNDED * max(abs(lowest), largest):
         raise DataError(
             f"{owner} needs a positive semi-definite kernel, and the matrix of {kernel!r} on these "
-            f"{len(K)} samples has eigenvalues from {lowest:.4g} to {largest:.4g}; use another kernel or SVC"
+            f"{len(K)} samples has eigenvalues from {lowest:.4g} to {largest:.4g}; use another one"
         )
 
 

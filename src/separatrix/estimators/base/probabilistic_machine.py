@@ -18,7 +18,7 @@ from separatrix.estimators.base.multiclass import (
     probabilities,
     winners,
 )
-from separatrix.estimators.base.prepare import Training, prepare
+from separatrix.estimators.base.prepare import Training, prepare, require_fitted
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_sum import SupportSum
 from separatrix.estimators.base.svc_fit import EXACT
@@ -70,6 +70,7 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
 
     def predict(self, X: Any) -> Any:
         """Most likely class of each sample, (n,); the first among equals."""
+        require_fitted(self)
         return like(self.classes_[winners(as_numpy(self.decision_function(X)))], X)
 
     def predict_proba(self, X: Any) -> Any:

@@ -29,7 +29,7 @@ FORCING = 1e-3  # share of the residual that a Newton step leaves at most
 BIAS_TOL = 1e-14  # of the weight of all samples: what the gradient for the bias may be
 STAGE_FROM = 10.0  # C times the largest k(x, x) up to which Newton steps begin at 0
 STAGE_TOL = 0.1  # relative gap at which the next value of C begins
-NEGATIVE = 1e-6  # of the terms of a quadratic form: below minus this it is negative
+NEGATIVE = 1e-6  # of the terms of EKE': below minus this it is no rounding error
 
 
 class KernelLogisticFit(NamedTuple):
@@ -99,7 +99,8 @@ def solve_kernel_logistic(
     A = np.zeros((p, len(y))) if start is None else start
     F = np.zeros_like(A) if start is None else products(A)
     L = _nystroem(gram, np.flatnonzero(weights), int((SHARE * len(y) / p) ** 0.5) + 1)
-    n_iter, bias = 0, np.asarray(np.zeros(p))
+    n_iter = 0
+    bias: Vector = np.zeros(p)
     for stage in _stages(C, gram) if start is None else [C]:
         loss, wanted_gap = _Loss(y, weights, stage), tol if stage == C else STAGE_TOL
         now, gap, steps, stop = _descend(
@@ -158,8 +159,9 @@ def _gap(products: _Products, now: _Point, C: float) -> tuple[float, Matrix, boo
     """The relative duality gap, C G times K, and whether the gap is negative."""
     wanted = -C * now.residuals  # C G
     K_wanted = products(wanted)
-    terms = (now.A - wanted) * (now.F - K_wanted)  # of E K E'
-    square, size = float(terms.sum()), float(np.abs(terms).sum())
+    E = now.A - wanted
+    square = float(np.vdot(E, now.F - K_wanted))
+    size = float(np.vdot(np.abs(E), np.abs(now.F) + np.abs(K_wanted)))
     gap = square / (2.0 * C) / max(1.0, now.objective)
     return gap, K_wanted, square < -NEGATIVE * size
 
