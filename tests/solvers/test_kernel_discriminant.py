@@ -35,7 +35,7 @@ def test_a_gaussian_kernel_gives_the_generalised_eigenvectors_of_its_embedding()
     K, ridge = Gaussian(0.3).block(X, X), 0.5
     F = eigen_embedding(K, tol=1e-14)
     total = WEIGHTS.sum()
-    means = np.array([np.average(F[Y == c], 0, WEIGHTS[Y == c]) for c in range(3)])
+    means = np.array([np.average(F[c == Y], 0, WEIGHTS[c == Y]) for c in range(3)])
     middle = np.average(F, 0, WEIGHTS)
     of_class = np.bincount(Y, WEIGHTS)
     within = (F - means[Y]).T @ (WEIGHTS[:, None] * (F - means[Y]))

@@ -128,14 +128,10 @@ def test_float32_kernel_values_give_the_same_probabilities():
 def test_a_fit_begins_where_another_ended():
     options = {"n_classes": 3, "tol": 1e-10, "max_iter": 100}
     first = solve_kernel_logistic(HeldGram(K), SPECIES, WEIGHTS, C=5.0, **options)
-    again = solve_kernel_logistic(
-        HeldGram(K), SPECIES, WEIGHTS, C=5.0, start=first.coef, **options
-    )
+    again = solve_kernel_logistic(HeldGram(K), SPECIES, WEIGHTS, C=5.0, start=first.coef, **options)
     assert again.n_iter == 0
     cold = solve_kernel_logistic(HeldGram(K), SPECIES, WEIGHTS, C=15.0, **options)
-    warm = solve_kernel_logistic(
-        HeldGram(K), SPECIES, WEIGHTS, C=15.0, start=first.coef, **options
-    )
+    warm = solve_kernel_logistic(HeldGram(K), SPECIES, WEIGHTS, C=15.0, start=first.coef, **options)
     assert warm.n_iter <= cold.n_iter
     np.testing.assert_allclose(warm.objective, cold.objective, rtol=1e-9)
 
