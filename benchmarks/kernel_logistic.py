@@ -52,7 +52,7 @@ def kernel_logistic():
     fit, ours = seconds(lambda: KernelLogisticRegression(C=C, gamma=GAMMA).fit(X, y), repeat=3)
     for name, peer in {
         "Nystroem(1000) + LogisticRegression": on_a_map(len(X)),
-        "Nystroem(200) + LogisticRegression": on_a_map(200),
+        "Nystroem(200) + LogisticRegression, an approximation": on_a_map(200),
     }.items():
         other, theirs = seconds(lambda peer=peer: peer.fit(X, y))
         above = objective(theirs, X, y) / ours.objective_ - 1

@@ -184,12 +184,13 @@ class _Products:
 
     def __init__(self, gram: Gram) -> None:
         self.gram, self.count = gram, 0
+        self.matrix = gram.matrix if isinstance(gram, HeldMatrix) else None
 
     def __call__(self, V: Matrix) -> Matrix:
         self.count += 1
         n = V.shape[1]
-        if isinstance(self.gram, HeldMatrix):
-            return _add_products(V, self.gram.matrix)
+        if self.matrix is not None:
+            return _add_products(V, self.matrix)
         out = np.zeros(V.shape)
         for rows in row_blocks(n, rows_that_fit(8 * n, TILE_BYTES)):
             out += _add_products(V[:, rows], self.gram.tile(rows, slice(0, n)))
