@@ -125,6 +125,22 @@ def test_float32_kernel_values_give_the_same_probabilities():
     )
 
 
+@pytest.mark.parametrize("C", [10.0, 1000.0])
+def test_sums_of_float32_values_over_sorted_rows_keep_the_digits_of_the_gap(C):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(1500, 10))
+    y = np.sort(((points[:, :4] ** 2).sum(axis=1) + rng.normal(size=1500) > 4).astype(int))
+    values = Gaussian(0.03).block(points, points).astype(np.float32)
+    found = solve_kernel_logistic(
+        HeldGram(values), y, np.ones(1500), n_classes=2, C=C, tol=1e-9, max_iter=60
+    )
+    assert found.stop == "tol"
+    A, wide = found.coef[0], values.astype(np.float64)
+    P = softmax(with_reference((wide @ A + found.intercept)[:, None]), axis=1)[:, 1]
+    away = A - C * (y - P)
+    assert away @ wide @ away / (2.0 * C) <= 1e-9 * max(1.0, found.objective)
+
+
 def test_a_fit_begins_where_another_ended():
     options = {"n_classes": 3, "tol": 1e-10, "max_iter": 100}
     first = solve_kernel_logistic(HeldGram(K), SPECIES, WEIGHTS, C=5.0, **options)

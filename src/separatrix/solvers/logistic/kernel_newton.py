@@ -10,7 +10,7 @@ G is then feasible for the dual problem, and the duality gap is the squared leng
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
@@ -22,7 +22,7 @@ from separatrix.solvers.logistic.softmax import replace_scores
 from separatrix.types import Codes, Gram, HeldMatrix, Matrix, Vector
 
 TILE_BYTES = 2**27  # of kernel values that are computed at a time if they are not in memory
-SUMMED = 2048  # products of kernel values that are summed in their own precision
+CONVERTED = 512  # rows of float32 kernel values that are converted at a time
 SHARE = 10.0  # products with K that the preconditioner of a Newton step may cost, about
 CG_STEPS = 500  # of conjugate gradients in a Newton step, at most
 FORCING = 1e-3  # share of the residual that a Newton step leaves at most
@@ -97,7 +97,7 @@ def solve_kernel_logistic(
     p = 1 if n_classes == 2 else n_classes
     products = _Products(gram)
     A = np.zeros((p, len(y))) if start is None else start
-    F = np.zeros_like(A) if start is None else products(A)
+    F = np.zeros_like(A) if start is None else products.exact(A)
     L = _nystroem(gram, np.flatnonzero(weights), int((SHARE * len(y) / p) ** 0.5) + 1)
     n_iter = 0
     bias: Vector = np.zeros(p)
@@ -143,12 +143,13 @@ def _descend(
             return now, gap, n_iter, stop
         wanted = -C * now.residuals
         hessian = _Hessian.of(now.residuals, loss.y, loss.weights)
-        v, KSv, stop = _conjugate_gradients(
+        v, stop = _conjugate_gradients(
             products, hessian, now.F - K_wanted, 1.0 / C, L, min(FORCING, gap**0.5), monitor
         )
         if stop:
             return now, gap, n_iter, stop
-        there = loss.search(now, wanted + hessian.root(v), K_wanted + KSv)
+        A = wanted + hessian.root(v)
+        there = loss.search(now, A, products.exact(A))
         if there is None:
             return now, gap, n_iter, "rounding"
         now, n_iter = there, n_iter + 1
@@ -158,7 +159,7 @@ def _descend(
 def _gap(products: _Products, now: _Point, C: float) -> tuple[float, Matrix, bool]:
     """The relative duality gap, C G times K, and whether the gap is negative."""
     wanted = -C * now.residuals  # C G
-    K_wanted = products(wanted)
+    K_wanted = products.exact(wanted)
     E = now.A - wanted
     square = float(np.vdot(E, now.F - K_wanted))
     size = float(np.vdot(np.abs(E), np.abs(now.F) + np.abs(K_wanted)))
@@ -180,32 +181,38 @@ def _reason(
 
 
 class _Products:
-    """Products of rows of coefficients with the Gram matrix, (p, n) -> (p, n)."""
+    """Products of rows of coefficients with the Gram matrix, (p, n) -> (p, n).
+
+    Those of conjugate gradients are in the precision of its values. Those that decide about the
+    objective and its gap sum in float64, because sums over many rows lose digits.
+    """
 
     def __init__(self, gram: Gram) -> None:
         self.gram, self.count = gram, 0
         self.matrix = gram.matrix if isinstance(gram, HeldMatrix) else None
 
     def __call__(self, V: Matrix) -> Matrix:
+        """V K."""
         self.count += 1
-        n = V.shape[1]
+        V = V.astype(self.gram.dtype, copy=False)
         if self.matrix is not None:
-            return _add_products(V, self.matrix)
+            return (V @ self.matrix).astype(np.float64, copy=False)
+        n = V.shape[1]
+        return self._sum(V, rows_that_fit(8 * n, TILE_BYTES), self.gram.dtype)
+
+    def exact(self, V: Matrix) -> Matrix:
+        """V K, summed in float64."""
+        if self.gram.dtype == np.float64:
+            return self(V)
+        self.count += 1
+        return self._sum(V, CONVERTED, np.dtype(np.float64))
+
+    def _sum(self, V: Matrix, size: int, dtype: np.dtype[Any]) -> Matrix:
+        n = V.shape[1]
         out = np.zeros(V.shape)
-        for rows in row_blocks(n, rows_that_fit(8 * n, TILE_BYTES)):
-            out += _add_products(V[:, rows], self.gram.tile(rows, slice(0, n)))
+        for rows in row_blocks(n, size):
+            out += V[:, rows] @ self.gram.tile(rows, slice(0, n)).astype(dtype, copy=False)
         return out
-
-
-def _add_products(V: Matrix, K: Matrix) -> Matrix:
-    """V @ K; sums over many rows of float32 values are float64."""
-    if K.dtype == np.float64:
-        return np.asarray(V @ K)
-    out = np.zeros((len(V), K.shape[1]))
-    W = V.astype(K.dtype)
-    for rows in row_blocks(len(K), SUMMED):
-        out += W[:, rows] @ K[rows]
-    return out
 
 
 class _Loss:
@@ -222,24 +229,25 @@ class _Loss:
             gradient = R.sum(axis=1)
             if np.abs(gradient).max() <= BIAS_TOL * self.total:
                 break
-            step = np.linalg.lstsq(_Hessian.of(R, self.y, self.weights).sums, gradient)[0]
-            there = bias - step
-            lower, residuals = self._residuals(F, there)
-            for _halving in range(30):
-                if lower <= value:
-                    break
-                step /= 2.0
-                there = bias - step
-                lower, residuals = self._residuals(F, there)
-            if not lower <= value:
+            step = _Hessian.of(R, self.y, self.weights).inverse @ gradient
+            found = self._step_of_bias(F, bias, step, value, float(np.abs(gradient).max()))
+            if found is None:
                 break
-            settled = lower == value and (
-                np.abs(residuals.sum(axis=1)).max() >= 0.5 * np.abs(gradient).max()
-            )
-            bias, value, R = there, lower, residuals
-            if settled:
-                break
+            bias, value, R = found
         return _Point(A, F, bias, R, value + 0.5 / self.C * float(np.vdot(A, F)))
+
+    def _step_of_bias(
+        self, F: Matrix, bias: Vector, step: Vector, value: float, size: float
+    ) -> tuple[Vector, float, Matrix] | None:
+        """The first of halved steps that lowers the loss, or, to rounding, its gradient; None: none does."""
+        for _ in range(30):
+            there = bias - step
+            lower, R = self._residuals(F, there)
+            level = lower <= value + ROUNDING * abs(value)
+            if lower < value or (level and np.abs(R.sum(axis=1)).max() < size):
+                return there, lower, R
+            step = step / 2.0
+        return None
 
     def search(self, now: _Point, A: Matrix, F: Matrix) -> _Point | None:
         """The best of halved steps towards A whose objective falls enough; None if none does."""
@@ -264,8 +272,7 @@ class _Hessian(NamedTuple):
 
     outer: Matrix  # shape: (p, n); sqrt(w P), or sqrt(w P (1 - P)) for two classes
     unit: Matrix | None  # shape: (p, n); sqrt(P), of length 1 for each sample; None for two classes
-    sums: Matrix  # shape: (p, p); sum of S0 S0' over the samples
-    inverse: Matrix  # shape: (p, p); pseudo-inverse of the sums
+    inverse: Matrix  # shape: (p, p); pseudo-inverse of the sum of S0 S0' over the samples
 
     @classmethod
     def of(cls, residuals: Matrix, y: Codes, weights: Vector) -> _Hessian:
@@ -274,12 +281,12 @@ class _Hessian(NamedTuple):
         if len(P) == 1:
             spread = np.abs(P) * (1.0 - np.abs(P))
             sums = np.array([[float(weights @ spread[0])]])
-            return cls(np.sqrt(weights * spread), None, sums, _inverse(sums))
+            return cls(np.sqrt(weights * spread), None, _inverse(sums))
         P[y, np.arange(len(y))] += weights > 0
         P = np.maximum(P, 0.0)
         unit, outer = np.sqrt(P), np.sqrt(weights * P)
         sums = np.diag((weights * P).sum(axis=1)) - (weights * P) @ P.T
-        return cls(outer, unit, sums, _inverse(sums))
+        return cls(outer, unit, _inverse(sums))
 
     def root(self, v: Matrix) -> Matrix:
         """S v."""
@@ -351,32 +358,30 @@ def _conjugate_gradients(
     L: Matrix,  # shape: (n, r)
     forcing: float,
     monitor: FitMonitor,
-) -> tuple[Matrix, Matrix, str]:
-    """v with (ridge + S'KS) v = S'KE to a share of the residual, and S v times K.
+) -> tuple[Matrix, str]:
+    """v with (ridge + S'KS) v = S'KE to a share of the residual.
 
-    The last is "indefinite" where a direction has no positive curvature, "stopped" where told to.
+    The text is "indefinite" where a direction has no positive curvature, "stopped" where told to.
     """
     precondition = hessian.preconditioner(L, ridge)
     r = hessian.root_t(KE)
-    v, KSv = np.zeros_like(r), np.zeros_like(r)
+    v = np.zeros_like(r)
     z = precondition(r)
     direction, rz = z, float(np.vdot(r, z))
     first = rz
     for _ in range(CG_STEPS):
         if monitor.should_stop():
-            return v, KSv, "stopped"
-        K_direction = products(hessian.root(direction))
-        curved = ridge * direction + hessian.root_t(K_direction)
+            return v, "stopped"
+        curved = ridge * direction + hessian.root_t(products(hessian.root(direction)))
         curvature = float(np.vdot(direction, curved))
         if curvature <= 0.0:
-            return v, KSv, "indefinite"
+            return v, "indefinite"
         size = rz / curvature
         v += size * direction
-        KSv += size * K_direction
         r -= size * curved
         z = precondition(r)
         rz, before = float(np.vdot(r, z)), rz
         if rz <= forcing**2 * first:
             break
         direction = z + (rz / before) * direction
-    return v, KSv, ""
+    return v, ""
