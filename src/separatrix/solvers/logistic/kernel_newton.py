@@ -239,7 +239,7 @@ class _Loss:
     def _step_of_bias(
         self, F: Matrix, bias: Vector, step: Vector, value: float, size: float
     ) -> tuple[Vector, float, Matrix] | None:
-        """The first of halved steps that lowers the loss or, to rounding, its gradient; None if none does."""
+        """The first of halved steps that lowers the loss or, to rounding, its gradient; None: none does."""
         for _ in range(30):
             there = bias - step
             lower, R = self._residuals(F, there)
