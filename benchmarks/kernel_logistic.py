@@ -58,7 +58,7 @@ def kernel_logistic():
         above = objective(theirs, X, y) / ours.objective_ - 1
         loss = log_loss(y_test, theirs.predict_proba(X_test))
         rows += [
-            Row(f"ten classes, against {name}", f"{fit:.2f} s", f"{other:.2f} s", f"{other / fit:.1f}x faster", "2x"),
+            Row(f"ten classes, against {name}", f"{fit:.2f} s", f"{other:.2f} s", f"{other / fit:.1f}x faster", "-" if "approx" in name else "2x"),
             Row("objective on the training rows", f"{ours.objective_:.3f}", f"{above:+.1e}", "-", "not above"),
             Row("log loss of test rows", f"{log_loss(y_test, ours.predict_proba(X_test)):.4f}", f"{loss:.4f}", "-", "-"),
         ]  # fmt: skip
