@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from separatrix.estimators.feature_maps import Nystroem, PolynomialMap, RandomFourier
     from separatrix.estimators.fisher import FisherDiscriminant
     from separatrix.estimators.kernel_features import KernelFeatures
+    from separatrix.estimators.kernel_fisher import KernelFisherDiscriminant
+    from separatrix.estimators.kernel_logistic import KernelLogisticRegression
+    from separatrix.estimators.kernel_logistic_cv import KernelLogisticRegressionCV
     from separatrix.estimators.kernel_perceptron import KernelPerceptron
     from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
     from separatrix.estimators.kkt import kkt_report
@@ -86,6 +89,9 @@ __all__ = [
     "Graph",
     "KNeighborsClassifier",
     "KernelFeatures",
+    "KernelFisherDiscriminant",
+    "KernelLogisticRegression",
+    "KernelLogisticRegressionCV",
     "KernelPerceptron",
     "KernelPerceptronCV",
     "LeastSquaresClassifier",

@@ -51,6 +51,13 @@ def test_every_classifier_of_a_suite_learns_the_data_it_is_for(X, y, kind):
         assert np.mean(guess == y) > 0.6, name
 
 
+@pytest.mark.parametrize("key", ["kernel-logistic", "kernel-fisher"])
+def test_a_classifier_that_is_asked_for_learns(key):
+    X, y = IRIS
+    (model,) = suite(X, y, models=[key], folds=2).values()
+    assert clone(model).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_scaler_knows_the_rows_it_was_trained_on_and_no_others():
     X, y = IRIS

@@ -26,6 +26,9 @@ from separatrix import (
     FisherDiscriminant,
     GaussianNB,
     KernelFeatures,
+    KernelFisherDiscriminant,
+    KernelLogisticRegression,
+    KernelLogisticRegressionCV,
     KernelPerceptron,
     KernelPerceptronCV,
     KNeighborsClassifier,
@@ -202,6 +205,23 @@ CASES = [
     Case("one-class-sparse", OneClassSVM(nu=0.3), csr_array(TENTHS), Y),
     Case("one-class-precomputed", OneClassSVM(kernel="precomputed"), X @ X.T),
     Case("one-class-on-sequences", OneClassSVM(kernel=Normalized(Spectrum(2))), SEQUENCES),
+    *on_rows("kernel-logistic", KernelLogisticRegression()),
+    *on_rows("kernel-fisher", KernelFisherDiscriminant()),
+    *(
+        Case(f"{name}-{kind}", model, samples)
+        for name, make in (
+            ("kernel-logistic", KernelLogisticRegression),
+            ("kernel-fisher", KernelFisherDiscriminant),
+        )
+        for kind, model, samples in (
+            ("precomputed", make(kernel="precomputed"), X @ X.T),
+            ("linear", make(kernel="linear"), X),
+            ("on-sequences", make(kernel=Normalized(Spectrum(2))), SEQUENCES),
+            ("on-graphs", make(kernel=OBJECT_KERNELS["normalized-graphs"][0]), NUMBERED),
+        )
+    ),
+    Case("kernel-fisher-one", KernelFisherDiscriminant(1, priors="uniform")),
+    Case("kernel-logistic-cv", KernelLogisticRegressionCV([0.1, 1.0], [0.1, 1.0], cv=2)),
     Case("svc-precomputed", SVC(kernel="precomputed"), X @ X.T),
     Case("svc-ovr", SVC(multi_class="ovr")),
     Case("svc-sigmoid-calibrated", SVC(calibration="sigmoid", random_state=0)),

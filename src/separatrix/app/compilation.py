@@ -30,7 +30,10 @@ GROUPS: tuple[
     tuple[str, ...], ...
 ] = (  # the slowest first; a function is compiled in one group only
     ("KNeighborsClassifier",),
-    ("SVC", "SVCCV", "NuSVC", "OneClassSVM"),
+    (
+        *("SVC", "SVCCV", "NuSVC", "OneClassSVM"),
+        *("KernelLogisticRegression", "KernelFisherDiscriminant"),
+    ),
     ("KernelPerceptron", "KernelPerceptronCV", "Perceptron"),
     (
         *("LogisticRegression", "LinearSVC", "LeastSquaresClassifier", "SubgradientSVC"),

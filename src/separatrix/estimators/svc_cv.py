@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.data.splits import Split
@@ -22,8 +21,7 @@ from separatrix.estimators.base.kernel_combination import (
     default_kernels,
     search_combinations,
 )
-from separatrix.estimators.base.kernel_machine import tags_of_kernel
-from separatrix.estimators.base.kernel_search import KernelMachineCV
+from separatrix.estimators.base.kernel_search import CostSearch
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.parameters import choice, real, with_parameters
@@ -33,7 +31,6 @@ from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.combination import Combination
 from separatrix.kernels.gram.shared_products import SharedProducts
-from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.device import DEVICES, as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
@@ -41,11 +38,10 @@ from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.problem import SvmFit, SvmProblem
 from separatrix.types import Codes, Gram, Matrix, Vector
-from separatrix.validation import require_real
 
 
 @with_parameters
-class SVCCV(KernelMachineCV):
+class SVCCV(CostSearch):
     """Support vector machine whose C and kernel are chosen by cross-validation.
 
     All folds, class pairs, widths and values of C share the inner products of the samples; along C
@@ -150,22 +146,6 @@ class SVCCV(KernelMachineCV):
         """Logarithm of `predict_proba`, (n, k)."""
         return self._predict_best("predict_log_proba", X)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        estimator = self.estimator if isinstance(self.estimator, SVC) else SVC()
-        pairwise = self.kernels is None and estimator._precomputed
-        tags.input_tags.pairwise = pairwise
-        tags.input_tags.sparse = not pairwise
-        return tags_of_kernel(tags, self._own_kernel)
-
-    @property
-    def _own_kernel(self) -> Any:
-        """The first of the kernels, which decides the kind of samples."""
-        own = self.kernels is None or isinstance(self.kernels, str)
-        if own and isinstance(self.estimator, SVC):
-            return self.estimator.kernel
-        return super()._own_kernel
-
     @property
     def _combines(self) -> bool:
         """Whether the kernels are combined, not chosen from."""
@@ -187,19 +167,8 @@ class SVCCV(KernelMachineCV):
         self.best_params_ = {**self.best_params_, "kernel": combined.kernel(found.weights)}
         model.set_params(gamma="scale", degree=3, coef0=0.0)  # of kernels given by name
 
-    def _check_parameters(self) -> None:
-        self._values_of_C()
-        super()._check_parameters()
-
-    def _values_of_C(self) -> list[float]:
-        Cs = _as_list("Cs", self.Cs)
-        for C in Cs:
-            require_real("SVCCV", "Cs", C, above=0)
-        return Cs
-
     def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
         """Parameters beside C of each column of the grid, and their kernels."""
-        named = model._kernel_parameters()
         if isinstance(self.kernels, Combination):
             return [{}], self._resolve_kernels(model, X, self.kernels)
         if isinstance(self.kernels, str) and self.kernels == "combine":
@@ -208,39 +177,7 @@ class SVCCV(KernelMachineCV):
             if self.gammas is None:
                 return [{}], default_kernels("SVCCV", X)
             return [{}], self._of_gammas(model, X)[1]
-        if self.kernels is not None:
-            if self.gammas is not None:
-                raise ParameterError(
-                    "SVCCV", "gammas", "None where `kernels` are given", self.gammas
-                )
-            kernels = self._resolve_kernels(model, X)
-            return [{"kernel": kernel} for kernel in kernels], kernels
-        if self.gammas is None:
-            return [{}], [resolve_kernel("SVCCV", model.kernel, X, **named)]
-        return self._of_gammas(model, X)
-
-    def _of_gammas(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
-        """The parameters and the kernel of each value of gamma."""
-        named = model._kernel_parameters()
-        gammas = _as_list("gammas", self.gammas)
-        kernel = resolve_kernel("SVCCV", model.kernel, X, **named)
-        if "gamma" not in kernel.get_params():
-            raise ParameterError("SVCCV", "gammas", f"None for {kernel!r}, which has none", gammas)
-        if isinstance(model.kernel, Kernel):
-            return (
-                [{"kernel__gamma": gamma} for gamma in gammas],
-                [model.kernel.with_params(gamma=gamma) for gamma in gammas],
-            )
-        return (
-            [{"gamma": gamma} for gamma in gammas],
-            [resolve_kernel("SVCCV", model.kernel, X, **{**named, "gamma": g}) for g in gammas],
-        )
-
-
-def _as_list(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str) or not np.iterable(values) or not len(list(values)):
-        raise ParameterError("SVCCV", name, "a list of at least one value", values)
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
+        return super()._candidates(model, X)
 
 
 class GridScores(NamedTuple):

@@ -20,6 +20,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from separatrix.estimators.base.tuned import KNeighborsCV
 from separatrix.estimators.categorical_bayes import CategoricalNB
 from separatrix.estimators.kernel_features import KernelFeatures
+from separatrix.estimators.kernel_fisher import KernelFisherDiscriminant
+from separatrix.estimators.kernel_logistic_cv import KernelLogisticRegressionCV
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.estimators.logistic_regression import LogisticRegression
@@ -135,6 +137,16 @@ def _kernel_perceptron(context: BuildContext) -> Pipeline:
     return context.pipeline(KernelPerceptronCV(cv=context.folds, estimator=estimator))
 
 
+def _kernel_logistic(context: BuildContext) -> Pipeline:
+    search = KernelLogisticRegressionCV((0.1, 1.0, 10.0), context.gammas(), cv=context.folds)
+    return context.pipeline(search)
+
+
+def _kernel_fisher(context: BuildContext) -> Pipeline:
+    grid = {"ridge": [0.01, 0.1, 1.0], "gamma": context.gammas()}
+    return context.pipeline(GridSearchCV(KernelFisherDiscriminant(), grid, cv=context.folds))
+
+
 def _logistic_regression(context: BuildContext) -> Pipeline:
     if context.profile.k == 2 and 0 < context.profile.d <= MAX_EVIDENCE_FEATURES:
         return context.pipeline(LogisticRegression(C="evidence"))
@@ -166,6 +178,8 @@ _BUILDERS: dict[str, Callable[[BuildContext], Pipeline]] = {
     "gaussian_svm": _gaussian_svm,
     "polynomial_svm": _polynomial_svm,
     "object_svm": _object_svm,
+    "kernel_fisher": _kernel_fisher,
+    "kernel_logistic": _kernel_logistic,
     "kernel_perceptron": _kernel_perceptron,
     "logistic_regression": _logistic_regression,
     "nearest_neighbors": _nearest_neighbors,

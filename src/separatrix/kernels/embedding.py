@@ -14,6 +14,7 @@ from separatrix.types import Matrix
 from separatrix.validation import require_integer
 
 SEMIDEFINITE = 1e-8  # share of the largest eigenvalue that is rounding
+ROUNDED = 1e-6  # the same, of values that may have been rounded to float32
 
 
 def symmetric_matrix(K: Matrix, *, name: str = "K") -> Matrix:
@@ -102,11 +103,24 @@ def enforce_semidefinite(name: str, K: Matrix, policy: str) -> float:
     return 0.0
 
 
-def _has_cholesky(K: Matrix) -> bool:
+def require_semidefinite(owner: str, kernel: object, K: Matrix) -> None:
+    """Refuse a matrix with a negative eigenvalue beyond rounding to float32: the problem is not convex."""
+    K = np.asarray(K, dtype=np.float64)
+    if not len(K) or _has_cholesky(K, ROUNDED):
+        return
+    lowest, largest = extreme_eigenvalues(K)
+    if lowest < -ROUNDED * max(abs(lowest), largest):
+        raise DataError(
+            f"{owner} needs a positive semi-definite kernel, and the matrix of {kernel!r} on these "
+            f"{len(K)} samples has eigenvalues from {lowest:.4g} to {largest:.4g}; use another one"
+        )
+
+
+def _has_cholesky(K: Matrix, share: float = SEMIDEFINITE) -> bool:
     """Whether K plus a rounding error is positive definite: cheaper than eigenvalues."""
     least = max(float(np.abs(np.diagonal(K)).max()), float(K.sum()) / len(K))  # of the largest
     try:
-        np.linalg.cholesky(K + SEMIDEFINITE * least * np.eye(len(K)))
+        np.linalg.cholesky(K + share * least * np.eye(len(K)))
     except np.linalg.LinAlgError:
         return False
     return True

@@ -26,7 +26,7 @@ Kept = TypeVar("Kept")
 
 def with_seed(model: Any) -> Any:
     """The model, or a copy with an integer seed: threads must not share a generator."""
-    if isinstance(model.random_state, int | np.integer):
+    if isinstance(getattr(model, "random_state", 0), int | np.integer):
         return model
     seed = int(generator(model).integers(2**31))
     return clone(model).set_params(random_state=seed)
@@ -83,7 +83,7 @@ def classify_many(
     `runs` are the rows that each run trains on; a run is one step of the monitor. On a device all runs
     train in one batch, and the model's time limit is that of the batch.
     """
-    threads = shared.threads
+    threads, time_limit = shared.threads, getattr(model, "time_limit", None)
     model = with_seed(model)
 
     def finish(number: int, result: RowsClassified) -> Kept:
@@ -93,7 +93,7 @@ def classify_many(
     for gram in shared.grams(kernels):
         at_once = concurrent_fits(gram, threads)
         if at_once > threads:
-            inner = monitor.inner(model.time_limit)
+            inner = monitor.inner(time_limit)
             found = model.classify_rows_many(gram, y, runs, n_classes=n_classes, monitor=inner)
             yield [finish(number, result) for number, result in enumerate(found)]
             continue
@@ -105,7 +105,7 @@ def classify_many(
                 y,
                 run[1],
                 n_classes=n_classes,
-                monitor=monitor.inner(model.time_limit),
+                monitor=monitor.inner(time_limit),
                 threads=inside,
             )
             return finish(run[0], result)

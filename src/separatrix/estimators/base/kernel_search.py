@@ -1,4 +1,4 @@
-"""What `SVCCV` and `KernelPerceptronCV` share: the model, the results and the predictions of a search."""
+"""What the searches of kernel machines share: the model, the results and the predictions of a search."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.gram_training import resolve_kernels
-from separatrix.estimators.base.kernel_machine import TakesTensors
+from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.device import DEVICES, like
 from separatrix.types import Matrix
-from separatrix.validation import require_choice
+from separatrix.validation import require_choice, require_real
 
 
 class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
@@ -90,6 +92,75 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         return cells[self.best_index_]
+
+
+class CostSearch(KernelMachineCV):
+    """A search among values of C and among values of gamma or kernels."""
+
+    Cs: Any
+    gammas: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        given = isinstance(self.estimator, self._kind)
+        estimator: Any = self.estimator if given else self._kind()
+        pairwise = self.kernels is None and estimator._precomputed
+        tags.input_tags.pairwise = pairwise
+        tags.input_tags.sparse = not pairwise
+        return tags_of_kernel(tags, self._own_kernel)
+
+    @property
+    def _own_kernel(self) -> Any:
+        """The first of the kernels, which decides the kind of samples."""
+        own = self.kernels is None or isinstance(self.kernels, str)
+        if own and isinstance(self.estimator, self._kind):
+            own_kernel: Any = self.estimator.kernel  # type: ignore[attr-defined]
+            return own_kernel
+        return super()._own_kernel
+
+    def _check_parameters(self) -> None:
+        self._values_of_C()
+        super()._check_parameters()
+
+    def _values_of_C(self) -> list[float]:
+        Cs = self._as_list("Cs", self.Cs)
+        for C in Cs:
+            require_real(type(self).__name__, "Cs", C, above=0)
+        return Cs
+
+    def _candidates(self, model: Any, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
+        """Parameters beside C of each column of the grid, and their kernels."""
+        name = type(self).__name__
+        if self.kernels is not None:
+            if self.gammas is not None:
+                raise ParameterError(name, "gammas", "None where `kernels` are given", self.gammas)
+            kernels = self._resolve_kernels(model, X)
+            return [{"kernel": kernel} for kernel in kernels], kernels
+        if self.gammas is None:
+            return [{}], [resolve_kernel(name, model.kernel, X, **model._kernel_parameters())]
+        return self._of_gammas(model, X)
+
+    def _of_gammas(self, model: Any, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
+        """The parameters and the kernel of each value of gamma."""
+        name, named = type(self).__name__, model._kernel_parameters()
+        gammas = self._as_list("gammas", self.gammas)
+        kernel = resolve_kernel(name, model.kernel, X, **named)
+        if "gamma" not in kernel.get_params():
+            raise ParameterError(name, "gammas", f"None for {kernel!r}, which has none", gammas)
+        if isinstance(model.kernel, Kernel):
+            return (
+                [{"kernel__gamma": gamma} for gamma in gammas],
+                [model.kernel.with_params(gamma=gamma) for gamma in gammas],
+            )
+        return (
+            [{"gamma": gamma} for gamma in gammas],
+            [resolve_kernel(name, model.kernel, X, **{**named, "gamma": g}) for g in gammas],
+        )
+
+    def _as_list(self, name: str, values: Any) -> list[Any]:
+        if isinstance(values, str) or not np.iterable(values) or not len(list(values)):
+            raise ParameterError(type(self).__name__, name, "a list of at least one value", values)
+        return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str, Any]:

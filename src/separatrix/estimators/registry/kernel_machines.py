@@ -36,6 +36,12 @@ KERNELS = {
     "sigmoid": "sigmoid",
 }
 KERNEL = choice("kernel", "kernel", KERNELS, "What similar means.")
+CONVEX_KERNEL = choice(
+    "kernel",
+    "kernel",
+    {name: title for name, title in KERNELS.items() if name != "sigmoid"},
+    "What similar means.",
+)
 KERNEL_PARAMETERS = (
     log(
         "gamma",
@@ -204,6 +210,74 @@ RECORDS = (
         paper="Freund and Schapire 1999",
         not_for="choosing anything but the kernel: use GridSearchCV",
         endless=("KernelPerceptronCV([Linear()] * 5, estimator=KernelPerceptron(max_iter=10**7))",),
+    ),
+    EstimatorRecord(
+        name="KernelLogisticRegression",
+        module="kernel_logistic",
+        solver="separatrix.solvers.logistic.kernel_newton",
+        paper="Zhu and Hastie 2005; Keerthi, Duan, Shevade and Poo 2005",
+        not_for="labels alone: use SVC; more than 20,000 samples: use Nystroem and LogisticRegression",
+        suite=(
+            SuiteModel(
+                "kernel-logistic",
+                "logistic regression, Gaussian",
+                build="kernel_logistic",
+                fast_if=("kernel rows",),
+                by_default=False,
+            ),
+        ),
+        playground=PlaygroundRecord(
+            "kernel-logistic",
+            "Kernel logistic regression",
+            "Probabilities from a kernel: the log odds are a smooth function.",
+            (CONVEX_KERNEL, C(), *KERNEL_PARAMETERS),
+            limits=("time_limit", "n_jobs", "device"),
+        ),
+        variants=("KernelLogisticRegression(C=100.0, class_weight='balanced')",),
+        exact_variants=(
+            "KernelLogisticRegression(gamma=0.1, tol=1e-20)",
+            "KernelLogisticRegression(kernel='linear', tol=1e-20)",
+        ),
+        endless=("KernelLogisticRegression(C=1e8, tol=1e-300, max_iter=10**7)",),
+        expected_failures=WITHIN_TOLERANCE,
+    ),
+    EstimatorRecord(
+        name="KernelLogisticRegressionCV",
+        module="kernel_logistic_cv",
+        solver="separatrix.solvers.logistic.kernel_newton",
+        paper="Zhu and Hastie 2005",
+        not_for="choosing anything but C and the kernel: use GridSearchCV",
+        expected_failures=FOLDS,
+    ),
+    EstimatorRecord(
+        name="KernelFisherDiscriminant",
+        module="kernel_fisher",
+        solver="separatrix.solvers.kernel_discriminant",
+        paper="Mika, Rätsch, Weston, Schölkopf and Müller 1999; Baudat and Anouar 2000",
+        not_for="probabilities: use KernelLogisticRegression; more than 20,000 samples",
+        suite=(
+            SuiteModel(
+                "kernel-fisher",
+                "discriminant, Gaussian kernel",
+                build="kernel_fisher",
+                fast_if=("kernel rows",),
+                by_default=False,
+            ),
+        ),
+        playground=PlaygroundRecord(
+            "kernel-fisher",
+            "Kernel Fisher discriminant",
+            "Gaussian classes in the feature space of a kernel.",
+            (
+                CONVEX_KERNEL,
+                log("ridge", "ridge", 1.0, (0.001, 100.0), "Added to the scatter."),
+                *KERNEL_PARAMETERS,
+            ),
+            limits=("n_jobs", "device"),
+        ),
+        variants=("KernelFisherDiscriminant(kernel='poly', coef0=1.0, priors='uniform')",),
+        exact_variants=("KernelFisherDiscriminant(gamma=0.1)",),
+        expected_failures=WITHIN_TOLERANCE,
     ),
     EstimatorRecord(
         name="KNeighborsClassifier",

@@ -9,6 +9,9 @@ import numpy as np
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.svc_fit import EXACT
 from separatrix.estimators.calibration import METHODS, Calibration
+from separatrix.estimators.kernel_fisher import KernelFisherDiscriminant
+from separatrix.estimators.kernel_logistic import KernelLogisticRegression
+from separatrix.estimators.kernel_logistic_cv import KernelLogisticRegressionCV
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.estimators.nu_svc import NuSVC
@@ -80,9 +83,7 @@ def _unpack_svc(model: Any, values: s.Values) -> None:
     for name in ("_last_scheme", "_last_y"):  # of earlier versions: `_fits` holds them
         values.pop(name, None)
     model._tolerance = EXACT if values.pop("_exact") else model._kernel_tolerance
-    _unpack_vectors(model, values)
-    s.require(hasattr(model, "support_vectors_"), "support_vectors_", "there", "nothing")
-    model._show_coefficients()
+    _unpack_sum(model, values)
 
 
 def _unpack_vectors(model: Any, values: s.Values) -> None:
@@ -115,6 +116,20 @@ def _check_one_class(model: Any, sizes: f.ShapeEnv) -> None:
     s.require(support.coef.shape == shape, "_support.coef", str(shape), support.coef.shape)
     s.require(len(support.intercept) == 1, "_support.intercept", "1", len(support.intercept))
     s.require(len(support.cuts) == 2, "_support.cuts", "2", len(support.cuts))
+    s.require(not support.paired, "_support.paired", "False", support.paired)
+    _check_shape(model, sizes)
+
+
+def _unpack_sum(model: Any, values: s.Values) -> None:
+    _unpack_vectors(model, values)
+    s.require(hasattr(model, "support_vectors_"), "support_vectors_", "there", "nothing")
+    model._show_coefficients()
+
+
+def _check_sum(model: Any, sizes: f.ShapeEnv) -> None:
+    support = model._support
+    shape = (len(support.intercept), len(support.rows))
+    s.require(support.coef.shape == shape, "_support.coef", str(shape), support.coef.shape)
     s.require(not support.paired, "_support.paired", "False", support.paired)
     _check_shape(model, sizes)
 
@@ -201,6 +216,32 @@ def _svc_schema(make: Any) -> s.ModelSchema:
     )
 
 
+def _sum_schema(
+    make: Any, fields: dict[str, f.Field], extra: Any, boundaries: bool
+) -> s.ModelSchema:
+    """The schema of a classifier with sums over support vectors, and what else it has."""
+    return s.ModelSchema(
+        make,
+        {
+            **s.CLASSES,
+            "kernel_": KernelObject(),
+            "shape_fit_": s.Shape("n d"),
+            "support_": f.Array("i4 s >=0 <n"),
+            "support_vectors_": SamplesField("s d"),
+            "_support": SUPPORT,
+            **fields,
+        },
+        {**extra, "gram_": f.Text()},
+        optional="n_features_in_ support_vectors_",
+        params=KERNEL,
+        derived="dual_coef_ intercept_",
+        pack=lambda model, values, _slim: _pack_vectors(model, values),
+        unpack=_unpack_sum,
+        check=_check_sum,
+        boundaries=boundaries,
+    )
+
+
 SEARCH = {**s.FEATURES, "best_index_": f.Integer(), "best_score_": f.Real("any")}
 RESULTS: dict[str, f.Field] = {"cv_results_": Value()}
 PROJECTRON: dict[str, f.Field] = {
@@ -208,6 +249,34 @@ PROJECTRON: dict[str, f.Field] = {
     **{"n_iter": f.Integer(), "n_steps": f.Integer(), "stop": f.Text()},
 }
 KINDS = {
+    "KernelFisherDiscriminant": _sum_schema(
+        KernelFisherDiscriminant,
+        f.arrays(means_="f8 k p", priors_="f8 k >=0"),
+        {"scatter_ratio_": f.Array("f8 p ordered >=0")},
+        boundaries=False,
+    ),
+    "KernelLogisticRegression": _sum_schema(
+        KernelLogisticRegression,
+        {},
+        {
+            **s.each(f.Real("any"), "objective_ dual_gap_"),
+            **{"n_iter_": f.Integer(), "stop_": f.Text()},
+        },
+        boundaries=True,
+    ),
+    "KernelLogisticRegressionCV": s.ModelSchema(
+        KernelLogisticRegressionCV,
+        {
+            **{**SEARCH, "best_params_": Value()},
+            "best_estimator_": s.InnerModel(("KernelLogisticRegression",)),
+        },
+        RESULTS,
+        optional="n_features_in_",
+        copied={"classes_": "best_estimator_.classes_"},
+        check=lambda model, sizes: s.check_search(
+            model, model.best_estimator_, sizes, "best_estimator_"
+        ),
+    ),
     "KernelPerceptron": s.ModelSchema(
         KernelPerceptron,
         {
