@@ -8,7 +8,7 @@ from tests.cli.command import run, run_json
 from separatrix.app import compilation, demo
 from separatrix.app.compilation import GROUPS, MODELS, compile_models
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.estimators.registry import CLASSIFIERS, SUITE
+from separatrix.estimators.registry import REGISTRY, SUITE
 
 FIRST_FIT = """
 import numpy as np
@@ -37,7 +37,7 @@ def empty_cache(tmp_path, monkeypatch):
 
 def test_every_model_of_the_suite_is_in_one_group():
     assert len(set(MODELS)) == len(MODELS)
-    assert {record.name for _, record in SUITE.values()} <= set(MODELS) <= set(CLASSIFIERS)
+    assert {record.name for _, record in SUITE.values()} <= set(MODELS) <= {record.name for record in REGISTRY}
 
 
 def test_a_first_fit_finds_everything_compiled(empty_cache, monkeypatch):
