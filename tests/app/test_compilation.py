@@ -37,7 +37,11 @@ def empty_cache(tmp_path, monkeypatch):
 
 def test_every_model_of_the_suite_is_in_one_group():
     assert len(set(MODELS)) == len(MODELS)
-    assert {record.name for _, record in SUITE.values()} <= set(MODELS) <= {record.name for record in REGISTRY}
+    assert (
+        {record.name for _, record in SUITE.values()}
+        <= set(MODELS)
+        <= {record.name for record in REGISTRY}
+    )
 
 
 def test_a_first_fit_finds_everything_compiled(empty_cache, monkeypatch):

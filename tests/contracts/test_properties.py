@@ -44,7 +44,7 @@ MODELS = [
     LogisticRegression(tol=1e-10),
     LogisticRegression(tol=1e-10, posterior="laplace", intercept_precision=0.1),
 ]
-INCREMENTAL = [model for model in MODELS if hasattr(model, "partial_fit")]
+INCREMENTAL = [model for model in MODELS if hasattr(model, "merge")]
 
 
 def describe(model):

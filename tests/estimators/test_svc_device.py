@@ -335,6 +335,7 @@ def test_a_gpu_that_cannot_be_used_is_said_once_by_auto(monkeypatch, all_is_wort
     monkeypatch.setattr(backends, "has_driver", lambda: True)
     monkeypatch.setattr(backends, "_warned", set())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     with pytest.warns(RuntimeWarning, match="finds none.* SVC runs on the CPU"):
         model = SVC().fit(X, Y)
     with warnings.catch_warnings():

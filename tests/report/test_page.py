@@ -206,6 +206,9 @@ def test_a_page_is_written_whole(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
 
 
+CURVES = ("ROC and precision-recall", "Precision and recall")
+
+
 # ---- the page of a comparison ---------------------------------------------------------------
 
 
@@ -225,6 +228,7 @@ def test_a_comparison_has_its_sections_and_no_empty_ones(whole):
         "Hardest rows",
         "Learning curve",
         "Calibration",
+        *CURVES,
         "Regions",
         "Features",
         "Times",
@@ -235,7 +239,7 @@ def test_a_comparison_has_its_sections_and_no_empty_ones(whole):
 def test_without_data_and_models_the_page_leaves_out_what_needs_them(compared):
     titles = [section.title for section in comparison_page(compared).sections]
 
-    assert titles == ["Leaderboard", "Confusions", "Hardest rows", "Calibration", "Times"]
+    assert titles == ["Leaderboard", "Confusions", "Hardest rows", "Calibration", *CURVES, "Times"]
 
 
 def test_the_leaderboard_is_the_table_of_the_comparison(compared, whole):
