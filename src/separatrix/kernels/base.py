@@ -185,7 +185,8 @@ class ComposedKernel(Kernel):
 
     @property
     def takes(self) -> str:  # type: ignore[override]
-        return next((part.takes for part in self.parts if part.takes != "objects"), "objects")
+        kinds = (part.takes for part in self.parts)  # each asked once: a sum may have many terms
+        return next((kind for kind in kinds if kind != "objects"), "objects")
 
     def on_objects(self) -> Kernel:
         """The same of the parts."""
