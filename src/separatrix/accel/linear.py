@@ -1,0 +1,215 @@
+"""Linear classifiers: what LIBLINEAR, L-BFGS, SAG and SAGA do inside of scikit-learn's classes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack, issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs, require_worth
+from separatrix.estimators.base.blocks import ArrayBlocks
+from separatrix.estimators.base.logistic_penalty import build_solver
+from separatrix.estimators.base.prepare import Training
+from separatrix.estimators.linear_svc import LinearSVC
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.threads import thread_count
+from separatrix.solvers.logistic.newton import LogisticFit
+from separatrix.types import Matrix, Vector
+
+LIBLINEAR_VALUE = 4e-8  # seconds for a stored value and a boundary, in LIBLINEAR
+LOGISTIC_VALUE = 4e-8  # seconds for a stored value and a boundary, in L-BFGS
+SMOOTH = ("lbfgs", "newton-cg", "newton-cholesky")
+
+
+def linear_svc(
+    X: Any, y: Any, C: float, fit_intercept: bool, intercept_scaling: float, class_weight: Any,
+    penalty: str, dual: bool, verbose: int, max_iter: int, tol: float, random_state: Any = None,
+    multi_class: str = "ovr", loss: str = "logistic_regression", epsilon: float = 0.1,
+    sample_weight: Any = None,
+) -> tuple[tuple[Matrix, Any, Any], float]:  # fmt: skip
+    """`_fit_liblinear` for `LinearSVC`: weights, biases and iterations."""
+    if loss not in ("hinge", "squared_hinge"):
+        raise LeftToThem("LinearSVR")
+    if verbose:
+        prefer_theirs("verbose")
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2 or (fit_intercept and intercept_scaling <= 0):
+        raise LeftToThem("an error of scikit-learn")
+    expected = require_worth(LIBLINEAR_VALUE * _stored(X) * _boundaries(classes))
+    factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
+    model = LinearSVC(
+        penalty=penalty,
+        loss=loss,
+        dual="auto" if penalty == "l2" else dual,
+        tol=tol,
+        C=C,
+        multi_class=multi_class,
+        fit_intercept=fit_intercept,
+        intercept_scaling=float(intercept_scaling),
+        class_weight=dict(enumerate(factors.tolist())),
+        random_state=check_random_state(random_state).randint(np.iinfo("i").max),
+        max_iter=max_iter,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, codes, sample_weight=_weights(sample_weight, X))
+    n_iter = np.full(_boundaries(classes), model.n_iter_, dtype=np.int32)
+    if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
+        prefer_theirs("did not converge")
+        warnings.warn(
+            "Liblinear failed to converge, increase the number of iterations.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    coef, intercept = model.coef_, model.intercept_
+    if multi_class == "crammer_singer" and len(classes) == 2:  # scikit-learn takes the difference
+        coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
+    return (coef, intercept if fit_intercept else 0.0, n_iter), expected
+
+
+def logistic_liblinear(
+    X: Any, y: Any, C: float, fit_intercept: bool, intercept_scaling: float, class_weight: Any,
+    penalty: str, dual: bool, verbose: int, max_iter: int, tol: float, random_state: Any = None,
+    multi_class: str = "ovr", loss: str = "logistic_regression", epsilon: float = 0.1,
+    sample_weight: Any = None,
+) -> tuple[tuple[Matrix, Any, Any], float]:  # fmt: skip
+    """`_fit_liblinear` for `LogisticRegression`: the bias is the weight of a constant, and penalised."""
+    if verbose:
+        prefer_theirs("verbose")
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) != 2 or (fit_intercept and intercept_scaling <= 0):
+        raise LeftToThem("an error of scikit-learn")
+    expected = require_worth(LIBLINEAR_VALUE * _stored(X))
+    factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
+    check_random_state(random_state).randint(np.iinfo("i").max)  # as theirs
+    weights = _weights(sample_weight, X) * factors[codes]
+    if fit_intercept:
+        constant = np.full((X.shape[0], 1), float(intercept_scaling))
+        X = csr_array(hstack([X, constant])) if issparse(X) else np.hstack([X, constant])
+    found = _solve(
+        X, codes, classes, weights, [C], l1_ratio=float(penalty == "l1"), intercept=False,
+        tol=min(tol, 1e-4), max_iter=max_iter, start=None,
+    )[0]  # fmt: skip
+    _require_converged([found], "liblinear", max_iter)
+    coef, intercept = found.theta, 0.0
+    if fit_intercept:
+        coef, intercept = coef[:, :-1], intercept_scaling * coef[:, -1]
+    return (coef, intercept, np.array([found.n_iter], dtype=np.int32)), expected
+
+
+def logistic_path(
+    X: Any, y: Any, *, classes: Any, Cs: Any = 10, fit_intercept: bool = True, max_iter: int = 100,
+    tol: float = 1e-4, verbose: int = 0, solver: str = "lbfgs", coef: Any = None,
+    class_weight: Any = None, dual: bool = False, penalty: str | None = "l2",
+    intercept_scaling: float = 1.0, random_state: Any = None, check_input: bool = True,
+    max_squared_sum: float | None = None, sample_weight: Any = None, l1_ratio: float | None = None,
+    n_threads: int = 1, callback_ctx: Any = None, estimator: Any = None,
+) -> tuple[tuple[Any, Any, Any], float]:  # fmt: skip
+    """`_logistic_regression_path`: weights, values of C and iterations; the penalty in C only."""
+    _require_served(X, solver, check_input, callback_ctx, estimator, verbose)
+    Cs = np.logspace(-4, 4, Cs) if isinstance(Cs, int | np.integer) else Cs
+    expected = require_worth(LOGISTIC_VALUE * _stored(X) * _boundaries(classes) * len(Cs))
+    codes = np.searchsorted(classes, y)
+    if not np.array_equal(np.asarray(classes)[np.minimum(codes, len(classes) - 1)], y):
+        raise NotServed("labels without a class")
+    weights = np.ones(X.shape[0])
+    if sample_weight is not None or class_weight is not None:
+        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype).astype(np.float64)
+    if class_weight is not None:
+        weights *= compute_class_weight(class_weight, classes=classes, y=y, sample_weight=weights)[
+            codes
+        ]
+    if weights.min() < 0:
+        raise NotServed("negative weights")
+    width = X.shape[1] + fit_intercept
+    start = None if coef is None else np.asarray(coef, np.float64).reshape(-1, width)
+    if start is not None and len(start) != _boundaries(classes):
+        raise LeftToThem("an error of scikit-learn")
+    fits = _solve(
+        X, codes, np.asarray(classes), weights, Cs, l1_ratio=_share(penalty, l1_ratio),
+        intercept=fit_intercept, tol=tol, max_iter=max_iter, start=start,
+    )  # fmt: skip
+    _require_converged(fits, solver, max_iter)
+    thetas = np.stack([fit.theta for fit in fits]).astype(X.dtype)
+    if len(classes) == 2:
+        thetas = thetas[:, 0]
+    n_iter = np.array([min(fit.n_iter, max_iter) for fit in fits], dtype=np.int32)
+    return (thetas, np.asarray(Cs), n_iter), expected
+
+
+def _require_served(
+    X: Any, solver: str, check_input: bool, callback_ctx: Any, estimator: Any, verbose: int
+) -> None:
+    """Leave to scikit-learn what only it can do."""
+    if solver == "liblinear":
+        raise NotServed("liblinear in LogisticRegressionCV")
+    if check_input or not (issparse(X) or isinstance(X, np.ndarray)):
+        raise NotServed("arrays of another library")
+    if callback_ctx is not None and hasattr(estimator, "_skl_callbacks"):
+        raise LeftToThem("callbacks")
+    if verbose:
+        prefer_theirs("verbose")
+
+
+def _share(penalty: str | None, l1_ratio: float | None) -> float:
+    """The share of the l1 penalty."""
+    return {"l1": 1.0, "elasticnet": float(l1_ratio or 0.0)}.get(penalty or "", 0.0)
+
+
+def _solve(
+    X: Any, codes: Any, classes: Any, weights: Vector, Cs: Any, *, l1_ratio: float, intercept: bool,
+    tol: float, max_iter: int, start: Matrix | None,
+) -> list[LogisticFit]:  # fmt: skip
+    """The minimum for each C, in their order, each from the last one."""
+    train = Training(X, codes.astype(np.intp), classes, weights, np.ones(len(weights)))
+    fits = []
+    for C in map(float, Cs):
+        finite = np.isfinite(C)
+        solver = build_solver(
+            ArrayBlocks(train),
+            l1_ratio=l1_ratio if finite else 0.0,
+            solver="auto",
+            intercept=intercept,
+            intercept_precision=0.0,
+            tol=tol,
+            max_iter=max_iter,
+            threads=thread_count(),
+            monitor=FitMonitor(),
+        )
+        fits.append(solver.solve(C, None if start is None else start.copy()))
+        start = fits[-1].theta
+    return fits
+
+
+def _require_converged(fits: list[LogisticFit], solver: str, max_iter: int) -> None:
+    if any(not np.isfinite(fit.theta).all() for fit in fits):
+        raise NotServed("overflow")
+    if any(fit.stop == "max_iter" for fit in fits):
+        prefer_theirs("did not converge")
+        warnings.warn(
+            f"{solver} failed to converge after {max_iter} iteration(s): Increase the number of "
+            "iterations (max_iter) or scale the data; The max_iter was reached which means the coef_ "
+            "did not converge",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+def _weights(sample_weight: Any, X: Any) -> Vector:
+    """Sample weights as LIBLINEAR takes them: rows of negative weight count as absent."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    return np.maximum(np.asarray(_check_sample_weight(sample_weight, X), np.float64), 0.0)
+
+
+def _boundaries(classes: Any) -> int:
+    return 1 if len(classes) == 2 else len(classes)
+
+
+def _stored(X: Any) -> int:
+    return int(X.nnz if issparse(X) else X.size)

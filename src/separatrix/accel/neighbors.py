@@ -1,0 +1,114 @@
+"""Nearest neighbours: searches by the exact index of separatrix, votes as scikit-learn's.
+
+The rows are those that scikit-learn's `fit` keeps. Equal distances are in the order of the rows.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix.accel.dispatch import LeftToThem, NotServed, require_worth
+from separatrix.estimators.metrics.votes import Voters, factors_of
+from separatrix.estimators.neighbor_index import NeighborIndex
+from separatrix.runtime.threads import thread_count
+from separatrix.solvers.nearest.ranking import Neighbors
+
+BRUTE_VALUE = 3e-10  # seconds for a feature of a distance, in scikit-learn's brute force
+TREE_QUERY = 1e-5  # seconds for a query of a tree, and a feature
+
+_INDEXES: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
+
+
+def kneighbors(
+    estimator: Any, X: Any = None, n_neighbors: Any = None, return_distance: bool = True
+) -> tuple[Any, float]:
+    """`KNeighborsMixin.kneighbors`."""
+    found, expected = search(estimator, X, n_neighbors)
+    return ((found.distances, found.rows) if return_distance else found.rows), expected
+
+
+def predict(estimator: Any, X: Any) -> tuple[Any, float]:
+    """`KNeighborsClassifier.predict`: equal votes go to the lowest class."""
+    found, expected = search(estimator, X, None)
+    factors = factors_of(estimator.weights, found.distances)
+    labels = [
+        classes[voters.winners(found.rows, factors, "lowest")]
+        for classes, voters in voters_of(estimator)
+    ]
+    return (np.stack(labels, axis=1) if estimator.outputs_2d_ else labels[0]), expected
+
+
+def predict_proba(estimator: Any, X: Any) -> tuple[Any, float]:
+    """`KNeighborsClassifier.predict_proba`: shares of the votes."""
+    found, expected = search(estimator, X, None)
+    factors = factors_of(estimator.weights, found.distances)
+    shares = [voters.shares(found.rows, factors, "lowest") for _, voters in voters_of(estimator)]
+    return (shares if estimator.outputs_2d_ else shares[0]), expected
+
+
+def voters_of(estimator: Any) -> list[tuple[Any, Voters]]:
+    outputs = estimator.classes_ if estimator.outputs_2d_ else [estimator.classes_]
+    codes = np.asarray(estimator._y).reshape(len(estimator._y), -1)
+    ones = np.ones(len(codes))
+    return [
+        (classes, Voters(np.ascontiguousarray(codes[:, c], dtype=np.intp), ones, len(classes)))
+        for c, classes in enumerate(outputs)
+    ]
+
+
+def search(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, float]:
+    """The nearest rows of each query, without queries of each row but itself; seconds of theirs."""
+    check_is_fitted(estimator, "_fit_method")
+    k = estimator.n_neighbors if n_neighbors is None else n_neighbors
+    rows, own = estimator._fit_X, X is None
+    if not isinstance(k, Integral) or k <= 0 or k > estimator.n_samples_fit_ - own:
+        raise LeftToThem("an error of scikit-learn")
+    if not hasattr(rows, "shape"):
+        raise NotServed("a tree in place of samples")
+    if estimator.metric == "precomputed":
+        raise LeftToThem("precomputed distances, only to be sorted")
+    if not own:
+        allow_nan = get_tags(estimator).input_tags.allow_nan
+        X = validate_data(
+            estimator,
+            X,
+            ensure_all_finite="allow-nan" if allow_nan else True,
+            accept_sparse="csr",
+            reset=False,
+            order="C",
+        )
+    if issparse(X) and estimator._fit_method != "brute":
+        raise LeftToThem("an error of scikit-learn")
+    queries = estimator.n_samples_fit_ if own else X.shape[0]
+    expected = require_worth(_seconds(estimator, queries))
+    index = _index(estimator, int(k))
+    threads = thread_count()
+    return index.nearest(X, int(k), threads=threads, checked=True), expected
+
+
+def _seconds(estimator: Any, queries: int) -> float:
+    n, d = estimator._fit_X.shape
+    brute = BRUTE_VALUE * queries * n * d
+    return brute if estimator._fit_method == "brute" else min(brute, TREE_QUERY * queries * d)
+
+
+def _index(estimator: Any, k: int) -> NeighborIndex:
+    """The index over the rows; kept while the model has the same ones."""
+    rows, metric = estimator._fit_X, estimator.effective_metric_
+    params = estimator.effective_metric_params_
+    kept = _INDEXES.get(estimator)
+    if kept is not None and kept[0] is rows and kept[1] is metric and kept[2] is params:
+        index: NeighborIndex = kept[3]
+        return index
+    index = NeighborIndex(
+        rows, metric, metric_params=params or None, expected_k=k, checked=not callable(metric)
+    )
+    _INDEXES[estimator] = (rows, metric, params, index)
+    return index
