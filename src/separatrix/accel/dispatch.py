@@ -58,6 +58,7 @@ def require_worth(seconds: float) -> float:
 
 @cache
 def load(path: str) -> Callable[..., Any]:
+    """A function of this package, by "module:name"."""
     place, function = path.split(":")
     adapter: Callable[..., Any] = getattr(import_module(f"separatrix.accel.{place}"), function)
     return adapter
@@ -71,9 +72,11 @@ def replace(original: Callable[..., Any], target: Target) -> Callable[..., Any]:
         if not SETTINGS.active:
             return original(*args, **more)
         start = perf_counter()
+        SETTINGS.attempts += 1
         try:
             answer, expected = load(target.adapter)(*args, **more)
         except LeftToThem:  # not counted
+            SETTINGS.attempts -= 1
             return original(*args, **more)
         except Exception as error:
             if not SETTINGS.fallback:

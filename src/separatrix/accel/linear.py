@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_array, check_random_state, compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs, require_worth
@@ -23,7 +24,17 @@ from separatrix.types import Matrix, Vector
 
 LIBLINEAR_VALUE = 4e-8  # seconds for a stored value and a boundary, in LIBLINEAR
 LOGISTIC_VALUE = 4e-8  # seconds for a stored value and a boundary, in L-BFGS
-SMOOTH = ("lbfgs", "newton-cg", "newton-cholesky")
+UNFINISHED = {  # scikit-learn's warnings
+    "lbfgs": "lbfgs failed to converge after {} iteration(s). Increase the number of iterations to improve "
+    "the convergence (max_iter), or scale the data; see also "
+    "https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression",
+    "newton-cg": "newton-cg failed to converge. Increase the number of iterations.",
+    "newton-cholesky": "Newton solver did not converge after {} iterations.",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    **dict.fromkeys(
+        ("sag", "saga"), "The max_iter was reached which means the coef_ did not converge"
+    ),
+}
 
 
 def linear_svc(
@@ -40,6 +51,8 @@ def linear_svc(
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2 or (fit_intercept and intercept_scaling <= 0):
         raise LeftToThem("an error of scikit-learn")
+    check = sys.modules["sklearn.svm._base"]._get_liblinear_solver_type
+    check(multi_class, penalty, loss, dual)  # its errors
     expected = require_worth(LIBLINEAR_VALUE * _stored(X) * _boundaries(classes))
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
     model = LinearSVC(
@@ -61,11 +74,7 @@ def linear_svc(
     n_iter = np.full(_boundaries(classes), model.n_iter_, dtype=np.int32)
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
         prefer_theirs("did not converge")
-        warnings.warn(
-            "Liblinear failed to converge, increase the number of iterations.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        warnings.warn(UNFINISHED["liblinear"], ConvergenceWarning, stacklevel=4)
     coef, intercept = model.coef_, model.intercept_
     if multi_class == "crammer_singer" and len(classes) == 2:  # scikit-learn takes the difference
         coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
@@ -96,7 +105,8 @@ def logistic_liblinear(
         tol=min(tol, 1e-4), max_iter=max_iter, start=None,
     )[0]  # fmt: skip
     _require_converged([found], "liblinear", max_iter)
-    coef, intercept = found.theta, 0.0
+    coef: Matrix = found.theta
+    intercept: Any = 0.0
     if fit_intercept:
         coef, intercept = coef[:, :-1], intercept_scaling * coef[:, -1]
     return (coef, intercept, np.array([found.n_iter], dtype=np.int32)), expected
@@ -111,12 +121,14 @@ def logistic_path(
     n_threads: int = 1, callback_ctx: Any = None, estimator: Any = None,
 ) -> tuple[tuple[Any, Any, Any], float]:  # fmt: skip
     """`_logistic_regression_path`: weights, values of C and iterations; the penalty in C only."""
-    _require_served(X, solver, check_input, callback_ctx, estimator, verbose)
+    _require_served(X, solver, callback_ctx, estimator, verbose)
+    if check_input:
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        y = check_array(y, ensure_2d=False, dtype=None)
+    classes = np.asarray(classes)
     Cs = np.logspace(-4, 4, Cs) if isinstance(Cs, int | np.integer) else Cs
     expected = require_worth(LOGISTIC_VALUE * _stored(X) * _boundaries(classes) * len(Cs))
-    codes = np.searchsorted(classes, y)
-    if not np.array_equal(np.asarray(classes)[np.minimum(codes, len(classes) - 1)], y):
-        raise NotServed("labels without a class")
+    codes = np.searchsorted(classes, y) if len(classes) > 2 else (y == classes[1]).astype(int)
     weights = np.ones(X.shape[0])
     if sample_weight is not None or class_weight is not None:
         weights = _check_sample_weight(sample_weight, X, dtype=X.dtype).astype(np.float64)
@@ -131,8 +143,9 @@ def logistic_path(
     if start is not None and len(start) != _boundaries(classes):
         raise LeftToThem("an error of scikit-learn")
     fits = _solve(
-        X, codes, np.asarray(classes), weights, Cs, l1_ratio=_share(penalty, l1_ratio),
-        intercept=fit_intercept, tol=tol, max_iter=max_iter, start=start,
+        X, codes, classes, weights, Cs, l1_ratio=_share(penalty, l1_ratio),
+        intercept=fit_intercept, tol=tol or np.finfo(float).eps, max_iter=max_iter, start=start,
+        solver="newton-cholesky" if "newton" in solver and penalty != "l1" else "auto",
     )  # fmt: skip
     _require_converged(fits, solver, max_iter)
     thetas = np.stack([fit.theta for fit in fits]).astype(X.dtype)
@@ -142,13 +155,11 @@ def logistic_path(
     return (thetas, np.asarray(Cs), n_iter), expected
 
 
-def _require_served(
-    X: Any, solver: str, check_input: bool, callback_ctx: Any, estimator: Any, verbose: int
-) -> None:
+def _require_served(X: Any, solver: str, callback_ctx: Any, estimator: Any, verbose: int) -> None:
     """Leave to scikit-learn what only it can do."""
     if solver == "liblinear":
-        raise NotServed("liblinear in LogisticRegressionCV")
-    if check_input or not (issparse(X) or isinstance(X, np.ndarray)):
+        raise LeftToThem("it calls LIBLINEAR, which is replaced")
+    if not (issparse(X) or isinstance(X, np.ndarray | list)):
         raise NotServed("arrays of another library")
     if callback_ctx is not None and hasattr(estimator, "_skl_callbacks"):
         raise LeftToThem("callbacks")
@@ -163,17 +174,17 @@ def _share(penalty: str | None, l1_ratio: float | None) -> float:
 
 def _solve(
     X: Any, codes: Any, classes: Any, weights: Vector, Cs: Any, *, l1_ratio: float, intercept: bool,
-    tol: float, max_iter: int, start: Matrix | None,
+    tol: float, max_iter: int, start: Matrix | None, solver: str = "auto",
 ) -> list[LogisticFit]:  # fmt: skip
     """The minimum for each C, in their order, each from the last one."""
     train = Training(X, codes.astype(np.intp), classes, weights, np.ones(len(weights)))
     fits = []
     for C in map(float, Cs):
         finite = np.isfinite(C)
-        solver = build_solver(
+        descent = build_solver(
             ArrayBlocks(train),
             l1_ratio=l1_ratio if finite else 0.0,
-            solver="auto",
+            solver=solver,
             intercept=intercept,
             intercept_precision=0.0,
             tol=tol,
@@ -181,7 +192,7 @@ def _solve(
             threads=thread_count(),
             monitor=FitMonitor(),
         )
-        fits.append(solver.solve(C, None if start is None else start.copy()))
+        fits.append(descent.solve(C, None if start is None else start.copy()))
         start = fits[-1].theta
     return fits
 
@@ -191,13 +202,8 @@ def _require_converged(fits: list[LogisticFit], solver: str, max_iter: int) -> N
         raise NotServed("overflow")
     if any(fit.stop == "max_iter" for fit in fits):
         prefer_theirs("did not converge")
-        warnings.warn(
-            f"{solver} failed to converge after {max_iter} iteration(s): Increase the number of "
-            "iterations (max_iter) or scale the data; The max_iter was reached which means the coef_ "
-            "did not converge",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
+        message = UNFINISHED.get(solver, UNFINISHED["lbfgs"])
+        warnings.warn(message.format(max_iter), ConvergenceWarning, stacklevel=5)
 
 
 def _weights(sample_weight: Any, X: Any) -> Vector:

@@ -1,4 +1,4 @@
-"""All cells of a search over `KNeighborsClassifier`: one search of each fold serves all numbers of neighbours."""
+"""All cells of a search over `KNeighborsClassifier`: one search of a fold serves all of them."""
 
 from __future__ import annotations
 

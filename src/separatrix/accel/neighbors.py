@@ -54,6 +54,7 @@ def predict_proba(estimator: Any, X: Any) -> tuple[Any, float]:
 
 
 def voters_of(estimator: Any) -> list[tuple[Any, Voters]]:
+    """The classes of each output, and the rows that vote for them."""
     outputs = estimator.classes_ if estimator.outputs_2d_ else [estimator.classes_]
     codes = np.asarray(estimator._y).reshape(len(estimator._y), -1)
     ones = np.ones(len(codes))
@@ -95,7 +96,7 @@ def search(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, float]:
 
 def _seconds(estimator: Any, queries: int) -> float:
     n, d = estimator._fit_X.shape
-    brute = BRUTE_VALUE * queries * n * d
+    brute = float(BRUTE_VALUE * queries * n * d)
     return brute if estimator._fit_method == "brute" else min(brute, TREE_QUERY * queries * d)
 
 

@@ -55,7 +55,7 @@ Solve = Callable[[Any, Any, list[Cell]], Iterable[tuple[int, Solved]]]
 def parallel(original: type) -> type:
     """scikit-learn's `Parallel`, which serves the calls of a cross-validation together if it can."""
 
-    class Parallel(original):  # type: ignore[valid-type, misc]
+    class Parallel(original):
         def __call__(self, iterable: Iterable[Any]) -> Any:
             calls = iter(iterable)
             first = next(calls, None)
@@ -90,6 +90,7 @@ def _kind(estimator: Any) -> str | None:
 def _serve(calls: list[Any]) -> list[Any] | None:
     """The results of all calls; None if scikit-learn is to compute them."""
     start = perf_counter()
+    SETTINGS.attempts += 1
     label = f"{type(calls[0][1][0]).__name__} in a search"
     try:
         cells = _cells_of(calls)
@@ -158,7 +159,7 @@ def _require_repeatable(steps: Pipeline) -> None:
 
 def _score_solved(call: Any, solved: Solved) -> Any:
     """The result of a call whose model is solved: scikit-learn scores it on row numbers."""
-    function, (estimator, X, y), options = call
+    function, (estimator, _, y), options = call
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     last.classes_ = solved.classes
     rows = np.arange(len(solved.labels))[:, None]

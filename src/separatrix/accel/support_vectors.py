@@ -49,7 +49,7 @@ def dense_fit(
         if X.shape[0] != X.shape[1]:
             raise ValueError("X.shape[0] should be equal to X.shape[1]")
     expected, state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
-    _keep(estimator, X, y, state, kernel == "precomputed")
+    _keep(estimator, X, state, kernel == "precomputed")
     estimator._warn_from_fit_status()
     return None, expected
 
@@ -61,7 +61,7 @@ def sparse_fit(
     """`BaseLibSVM._sparse_fit`."""
     X.sort_indices()
     expected, state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
-    _keep(estimator, X, y, state, False)
+    _keep(estimator, X, state, False)
     coef = estimator.dual_coef_
     rows, columns = coef.shape
     estimator.dual_coef_ = _align_api_if_sparse(  # all entries are stored, as LIBSVM needs them
@@ -103,7 +103,7 @@ def sparse_decision_function(estimator: Any, X: Any) -> tuple[Matrix, float]:
 def seconds_of_libsvm(X: Any) -> float:
     """Estimated seconds of a fit by LIBSVM."""
     n = X.shape[0]
-    return LIBSVM_VALUE * n * (X.nnz * 4 if issparse(X) else X.size)
+    return float(LIBSVM_VALUE * n * (X.nnz * 4 if issparse(X) else X.size))
 
 
 def _solve(
@@ -118,7 +118,7 @@ def _solve(
     expected = require_worth(seconds_of_libsvm(X))
     codes = y.astype(np.intp)
     weights = np.maximum(sample_weight, 0.0) if len(sample_weight) else np.ones(len(codes))
-    _require_two_classes(codes, weights, len(estimator.classes_))
+    _require_two_classes(codes, weights, len(estimator.classes_), solver_type)
     of_class = estimator.class_weight_ if solver_type == 0 else np.ones(len(estimator.classes_))
     train = Training(X, codes, estimator.classes_, weights, of_class[codes])
     model = MODELS[solver_type](
@@ -151,20 +151,22 @@ def _solve(
     return expected, state
 
 
-def _require_two_classes(codes: Codes, weights: Vector, n_classes: int) -> None:
+def _require_two_classes(codes: Codes, weights: Vector, n_classes: int, solver_type: int) -> None:
     """LIBSVM's errors for weights that leave fewer than two classes."""
     left = np.count_nonzero(np.bincount(codes[weights > 0], minlength=n_classes))
     if left == 0:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     if left == 1:
         raise ValueError(
-            "Invalid input - all samples with positive weights belong to the same class."
+            "specified nu is infeasible"
+            if solver_type == 1
+            else "Invalid input - all samples with positive weights belong to the same class."
         )
     if left < n_classes:
         prefer_theirs("weights that leave out a class")
 
 
-def _keep(estimator: Any, X: Any, y: Vector, state: SvcState, precomputed: bool) -> None:
+def _keep(estimator: Any, X: Any, state: SvcState, precomputed: bool) -> None:
     """Set what LIBSVM learns, before scikit-learn flips the signs of two classes."""
     support, fits = state.support, state.fits
     sign = -1.0 if len(estimator.classes_) == 2 else 1.0

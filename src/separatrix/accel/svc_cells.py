@@ -71,8 +71,7 @@ def _samples_of(X: Any, y: Any, codes: Codes, classes: Any, cells: list[Cell]) -
     """The samples as the last step sees them: the same for all folds, or each fold's own."""
     if cells[0].steps is None:
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
-        train = len(cells[0].train)
-        require_worth(seconds_of_libsvm(X[:train]) * len(cells))
+        require_worth(seconds_of_libsvm(X[cells[0].train]) * len(cells))
         order = np.argsort(codes, kind="stable")
         yield Samples(X[order], order, codes[order], classes, cells)
         return

@@ -10,7 +10,7 @@ from separatrix.accel.settings import SETTINGS
 def batched_calls(original: type) -> type:
     """joblib's `BatchedCalls`, whose pickle turns the switch on where it is loaded."""
 
-    class BatchedCalls(original):  # type: ignore[valid-type, misc]
+    class BatchedCalls(original):
         def __reduce__(self) -> Any:
             _, parts = super().__reduce__()
             return restore_calls, (SETTINGS.active, SETTINGS.fallback, *parts)
