@@ -23,6 +23,12 @@ from separatrix.solvers.nearest.ranking import Neighbors
 BRUTE_VALUE = 3e-10  # seconds for a feature of a distance, in scikit-learn's brute force
 TREE_QUERY = 1e-5  # seconds for a query of a tree, and a feature
 
+METRIC_OBJECTS = {
+    "EuclideanDistance": "euclidean",
+    "ManhattanDistance": "manhattan",
+    "ChebyshevDistance": "chebyshev",
+}
+
 _INDEXES: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 
 
@@ -90,8 +96,22 @@ def search(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, float]:
     queries = estimator.n_samples_fit_ if own else X.shape[0]
     expected = require_worth(_seconds(estimator, queries))
     index = _index(estimator, int(k))
-    threads = thread_count()
-    return index.nearest(X, int(k), threads=threads, checked=True), expected
+    queries_are = rows if own else X
+    found = index.nearest(
+        np.asarray(queries_are) if not issparse(queries_are) else queries_are,
+        int(k) + own,
+        threads=thread_count(),
+        checked=True,
+    )
+    return (_without_self(found) if own else found), expected
+
+
+def _without_self(found: Neighbors) -> Neighbors:
+    """The neighbours of each row but itself; but the first where only duplicates were found."""
+    n, width = found.rows.shape
+    others = found.rows != np.arange(n)[:, None]
+    others[others.all(axis=1), 0] = False
+    return Neighbors(*(part[others].reshape(n, width - 1) for part in found))
 
 
 def _seconds(estimator: Any, queries: int) -> float:
@@ -100,16 +120,29 @@ def _seconds(estimator: Any, queries: int) -> float:
     return brute if estimator._fit_method == "brute" else min(brute, TREE_QUERY * queries * d)
 
 
+def _metric_of(estimator: Any) -> Any:
+    """The metric by name, or a function of two rows."""
+    metric = estimator.effective_metric_
+    named = METRIC_OBJECTS.get(type(metric).__name__.rstrip("3264"), metric)
+    if not (isinstance(named, str) or callable(named)):
+        raise NotServed("a metric object")
+    return named
+
+
 def _index(estimator: Any, k: int) -> NeighborIndex:
     """The index over the rows; kept while the model has the same ones."""
-    rows, metric = estimator._fit_X, estimator.effective_metric_
+    rows, metric = estimator._fit_X, _metric_of(estimator)
     params = estimator.effective_metric_params_
     kept = _INDEXES.get(estimator)
     if kept is not None and kept[0] is rows and kept[1] is metric and kept[2] is params:
         index: NeighborIndex = kept[3]
         return index
     index = NeighborIndex(
-        rows, metric, metric_params=params or None, expected_k=k, checked=not callable(metric)
+        rows if issparse(rows) else np.asarray(rows),
+        metric,
+        metric_params=params or None,
+        expected_k=k,
+        checked=not callable(metric),
     )
     _INDEXES[estimator] = (rows, metric, params, index)
     return index

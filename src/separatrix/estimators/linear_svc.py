@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -145,6 +145,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Linear SVM, ICML 2008. Keerthi and DeCoste, A Modified Finite Newton Method, JMLR 6 (2005).
     """
 
+    _least_weighted: ClassVar[int] = 1
     penalty: str = choice("l2", "l1")
     loss: str = choice("squared_hinge", "hinge")
     _: KW_ONLY
