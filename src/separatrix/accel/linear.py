@@ -139,8 +139,8 @@ def logistic_path(
     if weights.min() < 0:
         raise NotServed("negative weights")
     width = X.shape[1] + fit_intercept
-    start = None if coef is None else np.asarray(coef, np.float64).reshape(-1, width)
-    if start is not None and len(start) != _boundaries(classes):
+    start = None if coef is None else np.atleast_2d(np.asarray(coef, np.float64))
+    if start is not None and start.shape != (_boundaries(classes), width):
         raise LeftToThem("an error of scikit-learn")
     fits = _solve(
         X, codes, classes, weights, Cs, l1_ratio=_share(penalty, l1_ratio),

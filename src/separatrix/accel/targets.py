@@ -38,6 +38,7 @@ def _public(name: str) -> str:
     return "fit" if name.startswith("_") else name
 
 
+LDA, QDA = "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 FIT = "_dense_fit _sparse_fit"
 PREDICT = "_dense_predict _sparse_predict _dense_decision_function _sparse_decision_function"
 
@@ -53,6 +54,18 @@ TARGETS: dict[str, list[Target]] = {
     "sklearn.neighbors._classification": _methods(
         "KNeighborsClassifier", "kneighbors predict predict_proba", "neighbors"
     ),
+    "sklearn.discriminant_analysis": [
+        Target("LinearDiscriminantAnalysis", "_solve_svd", "generative:lda_svd", f"{LDA}.fit"),
+        Target("QuadraticDiscriminantAnalysis", "_solve_svd", "generative:qda_svd", f"{QDA}.fit"),
+    ],
+    "sklearn.naive_bayes": [
+        Target(
+            "GaussianNB",
+            "_joint_log_likelihood",
+            "generative:gaussian_joint_log_likelihood",
+            "GaussianNB.predict",
+        )
+    ],
     "sklearn.neighbors._unsupervised": _methods("NearestNeighbors", "kneighbors", "neighbors"),
 }
 

@@ -1,0 +1,75 @@
+"""Discriminants and Gaussian naive Bayes: moments of the classes in place of decompositions of all rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs, require_worth
+from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
+from separatrix.solvers.naive_bayes import gaussian_log_joint, log_of
+from separatrix.types import Matrix, Vector
+
+SVD_VALUE = 4e-9  # seconds for a value and a feature, in LAPACK
+BAYES_VALUE = 8e-9  # seconds for a value and a class, in scikit-learn
+SURE = 1e-10  # smallest share of the largest variance that moments tell from rounding
+LEARNED = (
+    "means_", "xbar_", "scalings_", "explained_variance_ratio_", "coef_", "intercept_", "covariance_",
+)  # fmt: skip
+
+
+def lda_svd(estimator: Any, X: Any, y: Any) -> tuple[None, float]:
+    """`LinearDiscriminantAnalysis._solve_svd`: whiten by the pooled scatter, not by an SVD of all rows."""
+    expected = _require_tall(X, SVD_VALUE * X.shape[0] * X.shape[1] ** 2)
+    model = LinearDiscriminantAnalysis(
+        solver="svd",
+        priors=np.asarray(estimator.priors_, np.float64) / np.sum(estimator.priors_),
+        n_components=estimator.n_components,
+        store_covariance=estimator.store_covariance,
+        tol=estimator.tol,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    if model.rank_ < X.shape[1]:
+        prefer_theirs("collinear features")
+    for name in LEARNED:
+        if hasattr(model, name):
+            setattr(estimator, name, np.asarray(getattr(model, name), X.dtype))
+    return None, expected
+
+
+def qda_svd(estimator: Any, X: Any) -> tuple[tuple[Vector, Matrix, Any], float]:
+    """`QuadraticDiscriminantAnalysis._solve_svd` of one class: variances, axes and the covariance."""
+    n, d = X.shape
+    expected = _require_tall(X, SVD_VALUE * n * d**2)
+    apart = X - X.mean(axis=0)
+    variances, axes = np.linalg.eigh(apart.T @ apart / n)
+    variances, axes = variances[::-1], axes[:, ::-1]
+    if variances[-1] <= SURE * variances[0]:
+        raise NotServed("collinear features")
+    scaling = (1.0 - estimator.reg_param) * variances + estimator.reg_param
+    cov = (axes * scaling) @ axes.T if estimator.store_covariance else None
+    return (scaling, np.ascontiguousarray(axes), cov), expected
+
+
+def gaussian_joint_log_likelihood(estimator: Any, X: Any) -> tuple[Matrix, float]:
+    """`GaussianNB._joint_log_likelihood`, (n, k), by blocks that stay in the cache."""
+    if not isinstance(X, np.ndarray) or not isinstance(estimator.theta_, np.ndarray):
+        raise LeftToThem("arrays of another library")
+    expected = require_worth(BAYES_VALUE * X.size * len(estimator.theta_))
+    if not (estimator.var_ > 0).all():
+        raise NotServed("features without variance")
+    prior = log_of(np.asarray(estimator.class_prior_, np.float64))
+    return gaussian_log_joint(estimator.theta_, estimator.var_, prior, X), expected
+
+
+def _require_tall(X: Any, seconds: float) -> float:
+    """The seconds of scikit-learn; moments need more samples than features."""
+    if not isinstance(X, np.ndarray):
+        raise LeftToThem("arrays of another library")
+    if X.shape[0] < 2 * X.shape[1]:
+        raise LeftToThem("few samples")
+    return require_worth(seconds)
