@@ -15,9 +15,7 @@ from separatrix.types import Matrix, Vector
 SVD_VALUE = 4e-9  # seconds for a value and a feature, in LAPACK
 BAYES_VALUE = 8e-9  # seconds for a value and a class, in scikit-learn
 SURE = 1e-10  # smallest share of the largest variance that moments tell from rounding
-LEARNED = (
-    "means_", "xbar_", "scalings_", "explained_variance_ratio_", "coef_", "intercept_", "covariance_",
-)  # fmt: skip
+LEARNED = ("means_", "xbar_", "scalings_", "explained_variance_ratio_", "covariance_")
 
 
 def lda_svd(estimator: Any, X: Any, y: Any) -> tuple[None, float]:
@@ -38,6 +36,10 @@ def lda_svd(estimator: Any, X: Any, y: Any) -> tuple[None, float]:
     for name in LEARNED:
         if hasattr(model, name):
             setattr(estimator, name, np.asarray(getattr(model, name), X.dtype))
+    along = (estimator.means_ - estimator.xbar_) @ estimator.scalings_
+    estimator.coef_ = along @ estimator.scalings_.T
+    constant = np.log(estimator.priors_) - 0.5 * np.sum(along**2, axis=1)
+    estimator.intercept_ = constant - estimator.xbar_ @ estimator.coef_.T
     return None, expected
 
 

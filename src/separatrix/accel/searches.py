@@ -105,7 +105,8 @@ def _serve(calls: list[Any]) -> list[Any] | None:
         return None
     seconds = perf_counter() - start
     for result in results:  # the cells share their work
-        result["fit_time"] += seconds / len(calls)
+        if "fit_time" in result:
+            result["fit_time"] += seconds / len(calls)
     count_ours(label, seconds, 0.0, len(calls))
     return results
 
