@@ -41,7 +41,7 @@ class Outcomes:
 
 
 def _name(nodeid: str) -> str:
-    return nodeid.split("sklearn/")[-1]
+    return nodeid.split("::", 1)[-1]
 
 
 def run(modules: list[str], mode: str, chosen: str = "") -> Outcomes:

@@ -14,7 +14,7 @@ from separatrix.accel.targets import Target
 
 LOADING = 0.6  # seconds to load the compiled code, once
 FIRST_LOAD = 0.5  # seconds of scikit-learn in one call, or in all so far, that are worth loading it
-SMALLEST = 0.003  # seconds of a call that is worth the way through separatrix, once it is loaded
+SMALLEST = 0.02  # seconds of a call that is worth the way through separatrix, once it is loaded
 
 
 class NotServed(Exception):

@@ -51,7 +51,7 @@ def qda_svd(estimator: Any, X: Any) -> tuple[tuple[Vector, Matrix, Any], float]:
     variances, axes = np.linalg.eigh(apart.T @ apart / n)
     variances, axes = variances[::-1], axes[:, ::-1]
     if variances[-1] <= SURE * variances[0]:
-        raise NotServed("collinear features")
+        prefer_theirs("collinear features")
     scaling = (1.0 - estimator.reg_param) * variances + estimator.reg_param
     cov = (axes * scaling) @ axes.T if estimator.store_covariance else None
     return (scaling, np.ascontiguousarray(axes), cov), expected

@@ -357,7 +357,7 @@ def require_counts(owner: str, X: Any) -> Any:
     """The samples, (n, d); raises an error if a value is negative."""
     least = (X.data if issparse(X) else X).min(initial=0)
     if least < 0:
-        raise DataError(f"Negative values in data passed to {owner}; got {least:g}")
+        raise DataError(f"Negative values in data passed to {owner} (input X); got {least:g}")
     return X
 
 
