@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
 from time import perf_counter
 from typing import Any
 
+from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs, seconds_of_theirs
 from separatrix.accel.settings import SETTINGS
 from separatrix.accel.targets import Target
@@ -48,12 +50,11 @@ def is_worth_it(seconds: float) -> bool:
     return seconds >= FIRST_LOAD or seconds_of_theirs() >= LOADING
 
 
-def require_worth(seconds: float) -> float:
-    """The seconds that scikit-learn would take; leaves small problems to it."""
+def require_worth(seconds: float) -> None:
+    """Leave small problems to scikit-learn, before anything is loaded."""
     if not is_worth_it(seconds):
         raise NotServed("too small")
     _Loaded.ours = True
-    return seconds
 
 
 @cache
@@ -71,12 +72,11 @@ def replace(original: Callable[..., Any], target: Target) -> Callable[..., Any]:
     def replaced(*args: Any, **more: Any) -> Any:
         if not SETTINGS.active:
             return original(*args, **more)
+        expected = _expected_seconds(target, args, more)
         start = perf_counter()
-        SETTINGS.attempts += 1
         try:
-            answer, expected = load(target.adapter)(*args, **more)
+            answer = _serve(target, expected, args, more)
         except LeftToThem:  # not counted
-            SETTINGS.attempts -= 1
             return original(*args, **more)
         except Exception as error:
             if not SETTINGS.fallback:
@@ -92,3 +92,22 @@ def replace(original: Callable[..., Any], target: Target) -> Callable[..., Any]:
             count_theirs(target.label, perf_counter() - start, reason)
 
     return replaced
+
+
+def _serve(target: Target, expected: float, args: Any, more: Any) -> Any:
+    """The answer of separatrix."""
+    require_worth(expected)
+    SETTINGS.attempts += 1
+    try:
+        return load(target.adapter)(*args, **more)
+    except LeftToThem:
+        SETTINGS.attempts -= 1
+        raise
+
+
+def _expected_seconds(target: Target, args: Any, more: Any) -> float:
+    """Estimated seconds of scikit-learn; infinite if the arguments have no sizes."""
+    try:
+        return float(getattr(costs, target.cost)(*args, **more))
+    except (AttributeError, TypeError, IndexError):
+        return math.inf

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state, compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs, require_worth
+from separatrix.accel.costs import boundaries
+from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs
 from separatrix.estimators.base.blocks import ArrayBlocks
 from separatrix.estimators.base.logistic_penalty import build_solver
 from separatrix.estimators.base.prepare import Training
@@ -22,8 +23,6 @@ from separatrix.runtime.threads import thread_count
 from separatrix.solvers.logistic.newton import LogisticFit
 from separatrix.types import Matrix, Vector
 
-LIBLINEAR_VALUE = 4e-8  # seconds for a stored value and a boundary, in LIBLINEAR
-LOGISTIC_VALUE = 4e-8  # seconds for a stored value and a boundary, in L-BFGS
 UNFINISHED = {  # scikit-learn's warnings
     "lbfgs": "lbfgs failed to converge after {} iteration(s). Increase the number of iterations to improve "
     "the convergence (max_iter), or scale the data; see also "
@@ -42,7 +41,7 @@ def linear_svc(
     penalty: str, dual: bool, verbose: int, max_iter: int, tol: float, random_state: Any = None,
     multi_class: str = "ovr", loss: str = "logistic_regression", epsilon: float = 0.1,
     sample_weight: Any = None,
-) -> tuple[tuple[Matrix, Any, Any], float]:  # fmt: skip
+) -> tuple[Matrix, Any, Any]:  # fmt: skip
     """`_fit_liblinear` for `LinearSVC`: weights, biases and iterations."""
     if loss not in ("hinge", "squared_hinge"):
         raise LeftToThem("LinearSVR")
@@ -53,7 +52,6 @@ def linear_svc(
         raise LeftToThem("an error of scikit-learn")
     check = sys.modules["sklearn.svm._base"]._get_liblinear_solver_type
     check(multi_class, penalty, loss, dual)  # its errors
-    expected = require_worth(LIBLINEAR_VALUE * _stored(X) * _boundaries(classes))
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
     model = LinearSVC(
         penalty=penalty,
@@ -71,14 +69,14 @@ def linear_svc(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, codes, sample_weight=_weights(sample_weight, X))
-    n_iter = np.full(_boundaries(classes), model.n_iter_, dtype=np.int32)
+    n_iter = np.full(boundaries(len(classes)), model.n_iter_, dtype=np.int32)
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
         prefer_theirs("did not converge")
         warnings.warn(UNFINISHED["liblinear"], ConvergenceWarning, stacklevel=4)
     coef, intercept = model.coef_, model.intercept_
     if multi_class == "crammer_singer" and len(classes) == 2:  # scikit-learn takes the difference
         coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
-    return (coef, intercept if fit_intercept else 0.0, n_iter), expected
+    return (coef, intercept if fit_intercept else 0.0, n_iter)
 
 
 def logistic_liblinear(
@@ -86,14 +84,13 @@ def logistic_liblinear(
     penalty: str, dual: bool, verbose: int, max_iter: int, tol: float, random_state: Any = None,
     multi_class: str = "ovr", loss: str = "logistic_regression", epsilon: float = 0.1,
     sample_weight: Any = None,
-) -> tuple[tuple[Matrix, Any, Any], float]:  # fmt: skip
+) -> tuple[Matrix, Any, Any]:  # fmt: skip
     """`_fit_liblinear` for `LogisticRegression`: the bias is the weight of a constant, and penalised."""
     if verbose:
         prefer_theirs("verbose")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2 or (fit_intercept and intercept_scaling <= 0):
         raise LeftToThem("an error of scikit-learn")
-    expected = require_worth(LIBLINEAR_VALUE * _stored(X))
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
     check_random_state(random_state).randint(np.iinfo("i").max)  # as theirs
     weights = _weights(sample_weight, X) * factors[codes]
@@ -109,7 +106,7 @@ def logistic_liblinear(
     intercept: Any = 0.0
     if fit_intercept:
         coef, intercept = coef[:, :-1], intercept_scaling * coef[:, -1]
-    return (coef, intercept, np.array([found.n_iter], dtype=np.int32)), expected
+    return (coef, intercept, np.array([found.n_iter], dtype=np.int32))
 
 
 def logistic_path(
@@ -119,7 +116,7 @@ def logistic_path(
     intercept_scaling: float = 1.0, random_state: Any = None, check_input: bool = True,
     max_squared_sum: float | None = None, sample_weight: Any = None, l1_ratio: float | None = None,
     n_threads: int = 1, callback_ctx: Any = None, estimator: Any = None,
-) -> tuple[tuple[Any, Any, Any], float]:  # fmt: skip
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """`_logistic_regression_path`: weights, values of C and iterations; the penalty in C only."""
     _require_served(X, solver, callback_ctx, estimator, verbose)
     if check_input:
@@ -127,7 +124,6 @@ def logistic_path(
         y = check_array(y, ensure_2d=False, dtype=None)
     classes = np.asarray(classes)
     Cs = np.logspace(-4, 4, Cs) if isinstance(Cs, int | np.integer) else Cs
-    expected = require_worth(LOGISTIC_VALUE * _stored(X) * _boundaries(classes) * len(Cs))
     codes = np.searchsorted(classes, y) if len(classes) > 2 else (y == classes[1]).astype(int)
     weights = np.ones(X.shape[0])
     if sample_weight is not None or class_weight is not None:
@@ -140,7 +136,7 @@ def logistic_path(
         raise NotServed("negative weights")
     width = X.shape[1] + fit_intercept
     start = None if coef is None else np.atleast_2d(np.asarray(coef, np.float64))
-    if start is not None and start.shape != (_boundaries(classes), width):
+    if start is not None and start.shape != (boundaries(len(classes)), width):
         raise LeftToThem("an error of scikit-learn")
     fits = _solve(
         X, codes, classes, weights, Cs, l1_ratio=_share(penalty, l1_ratio),
@@ -152,7 +148,7 @@ def logistic_path(
     if len(classes) == 2:
         thetas = thetas[:, 0]
     n_iter = np.array([min(fit.n_iter, max_iter) for fit in fits], dtype=np.int32)
-    return (thetas, np.asarray(Cs), n_iter), expected
+    return (thetas, np.asarray(Cs), n_iter)
 
 
 def _require_served(X: Any, solver: str, callback_ctx: Any, estimator: Any, verbose: int) -> None:
@@ -211,11 +207,3 @@ def _weights(sample_weight: Any, X: Any) -> Vector:
     if sample_weight is None:
         return np.ones(X.shape[0])
     return np.maximum(np.asarray(_check_sample_weight(sample_weight, X), np.float64), 0.0)
-
-
-def _boundaries(classes: Any) -> int:
-    return 1 if len(classes) == 2 else len(classes)
-
-
-def _stored(X: Any) -> int:
-    return int(X.nnz if issparse(X) else X.size)

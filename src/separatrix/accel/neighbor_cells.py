@@ -41,7 +41,7 @@ def _solve_fold(X: Any, y: Any, n: int, cells: list[Cell]) -> Iterator[tuple[int
     model = first.model.fit(learned, labels)
     if model.outputs_2d_:
         raise NotServed("several outputs")
-    found, _ = search(model, asked, None)
+    found = search(model, asked, None)
     ((classes, voters),) = voters_of(model)
     for cell in cells:
         k = int(cell.model.n_neighbors)

@@ -14,14 +14,11 @@ from scipy.sparse import issparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.accel.dispatch import LeftToThem, NotServed, require_worth
+from separatrix.accel.dispatch import LeftToThem, NotServed
 from separatrix.estimators.metrics.votes import Voters, factors_of
 from separatrix.estimators.neighbor_index import NeighborIndex
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.nearest.ranking import Neighbors
-
-BRUTE_VALUE = 3e-10  # seconds for a feature of a distance, in scikit-learn's brute force
-TREE_QUERY = 1e-5  # seconds for a query of a tree, and a feature
 
 METRIC_OBJECTS = {
     "EuclideanDistance": "euclidean",
@@ -34,29 +31,29 @@ _INDEXES: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 
 def kneighbors(
     estimator: Any, X: Any = None, n_neighbors: Any = None, return_distance: bool = True
-) -> tuple[Any, float]:
+) -> Any:
     """`KNeighborsMixin.kneighbors`."""
-    found, expected = search(estimator, X, n_neighbors)
-    return ((found.distances, found.rows) if return_distance else found.rows), expected
+    found = search(estimator, X, n_neighbors)
+    return (found.distances, found.rows) if return_distance else found.rows
 
 
-def predict(estimator: Any, X: Any) -> tuple[Any, float]:
+def predict(estimator: Any, X: Any) -> Any:
     """`KNeighborsClassifier.predict`: equal votes go to the lowest class."""
-    found, expected = search(estimator, X, None)
+    found = search(estimator, X, None)
     factors = factors_of(estimator.weights, found.distances)
     labels = [
         classes[voters.winners(found.rows, factors, "lowest")]
         for classes, voters in voters_of(estimator)
     ]
-    return (np.stack(labels, axis=1) if estimator.outputs_2d_ else labels[0]), expected
+    return np.stack(labels, axis=1) if estimator.outputs_2d_ else labels[0]
 
 
-def predict_proba(estimator: Any, X: Any) -> tuple[Any, float]:
+def predict_proba(estimator: Any, X: Any) -> Any:
     """`KNeighborsClassifier.predict_proba`: shares of the votes."""
-    found, expected = search(estimator, X, None)
+    found = search(estimator, X, None)
     factors = factors_of(estimator.weights, found.distances)
     shares = [voters.shares(found.rows, factors, "lowest") for _, voters in voters_of(estimator)]
-    return (shares if estimator.outputs_2d_ else shares[0]), expected
+    return shares if estimator.outputs_2d_ else shares[0]
 
 
 def voters_of(estimator: Any) -> list[tuple[Any, Voters]]:
@@ -70,8 +67,8 @@ def voters_of(estimator: Any) -> list[tuple[Any, Voters]]:
     ]
 
 
-def search(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, float]:
-    """The nearest rows of each query, without queries of each row but itself; seconds of theirs."""
+def search(estimator: Any, X: Any, n_neighbors: Any) -> Neighbors:
+    """The nearest rows of each query, without queries of each row but itself."""
     check_is_fitted(estimator, "_fit_method")
     k = estimator.n_neighbors if n_neighbors is None else n_neighbors
     rows, own = estimator._fit_X, X is None
@@ -93,8 +90,6 @@ def search(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, float]:
         )
     if issparse(X) and estimator._fit_method != "brute":
         raise LeftToThem("an error of scikit-learn")
-    queries = estimator.n_samples_fit_ if own else X.shape[0]
-    expected = require_worth(_seconds(estimator, queries))
     index = _index(estimator, int(k))
     queries_are = rows if own else X
     found = index.nearest(
@@ -103,7 +98,7 @@ def search(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, float]:
         threads=thread_count(),
         checked=True,
     )
-    return (_without_self(found) if own else found), expected
+    return _without_self(found) if own else found
 
 
 def _without_self(found: Neighbors) -> Neighbors:
@@ -112,12 +107,6 @@ def _without_self(found: Neighbors) -> Neighbors:
     others = found.rows != np.arange(n)[:, None]
     others[others.all(axis=1), 0] = False
     return Neighbors(*(part[others].reshape(n, width - 1) for part in found))
-
-
-def _seconds(estimator: Any, queries: int) -> float:
-    n, d = estimator._fit_X.shape
-    brute = float(BRUTE_VALUE * queries * n * d)
-    return brute if estimator._fit_method == "brute" else min(brute, TREE_QUERY * queries * d)
 
 
 def _metric_of(estimator: Any) -> Any:

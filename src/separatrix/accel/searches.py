@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from itertools import chain
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -17,8 +16,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs
-from separatrix.accel.dispatch import NotServed, load
+from separatrix.accel.dispatch import NotServed, load, require_worth
 from separatrix.accel.settings import SETTINGS
 from separatrix.types import Codes
 
@@ -45,38 +45,16 @@ class Solved(NamedTuple):
 
     classes: Any
     labels: Any  # shape: (n,)
-    scores: Any = None  # shape: (n,) or (n, k); the decision function
+    scores: Callable[[], Any] | None = None  # makes the decision function, (n,) or (n, k)
     shares: Any = None  # shape: (n, k); probabilities
 
 
 Solve = Callable[[Any, Any, list[Cell]], Iterable[tuple[int, Solved]]]
 
 
-def parallel(original: type) -> type:
-    """scikit-learn's `Parallel`, which serves the calls of a cross-validation together if it can."""
-
-    class Parallel(original):
-        def __call__(self, iterable: Iterable[Any]) -> Any:
-            calls = iter(iterable)
-            first = next(calls, None)
-            if first is None or not SETTINGS.active or not _is_fit_and_score(first):
-                return super().__call__(calls if first is None else chain([first], calls))
-            gathered = [first, *calls]
-            answers = _serve(gathered)
-            return super().__call__(gathered) if answers is None else answers
-
-    Parallel.__qualname__, Parallel.__module__ = original.__qualname__, original.__module__
-    return Parallel
-
-
-def _is_fit_and_score(call: Any) -> bool:
+def is_served(call: Any) -> bool:
     """Whether a call fits and scores a model that can be solved together with others."""
-    function = getattr(call[0], "function", None)
-    return (
-        getattr(function, "__name__", "") == "_fit_and_score"
-        and len(call[1]) == 3
-        and _kind(call[1][0]) is not None
-    )
+    return len(call[1]) == 3 and _kind(call[1][0]) is not None
 
 
 def _kind(estimator: Any) -> str | None:
@@ -87,15 +65,17 @@ def _kind(estimator: Any) -> str | None:
     return name if module is not None and getattr(module, name, None) is type(last) else None
 
 
-def _serve(calls: list[Any]) -> list[Any] | None:
+def serve(calls: list[Any]) -> list[Any] | None:
     """The results of all calls; None if scikit-learn is to compute them."""
     start = perf_counter()
     SETTINGS.attempts += 1
     label = f"{type(calls[0][1][0]).__name__} in a search"
+    kind, (_, X, y) = str(_kind(calls[0][1][0])), calls[0][1]
+    expected = sum(costs.cell(kind, X, len(c[2]["train"]), len(c[2]["test"])) for c in calls)
     try:
+        require_worth(expected)
         cells = _cells_of(calls)
-        solve: Solve = load(SOLVERS[str(_kind(calls[0][1][0]))][1])
-        _, X, y = calls[0][1]
+        solve: Solve = load(SOLVERS[kind][1])
         results: list[Any] = [None] * len(calls)
         for number, solved in solve(X, y, cells):
             results[number] = _score_solved(calls[number], solved)
@@ -107,7 +87,7 @@ def _serve(calls: list[Any]) -> list[Any] | None:
     for result in results:  # the cells share their work
         if "fit_time" in result:
             result["fit_time"] += seconds / len(calls)
-    count_ours(label, seconds, 0.0, len(calls))
+    count_ours(label, seconds, expected, len(calls))
     return results
 
 
@@ -182,7 +162,7 @@ def _solved_method(estimator: Any, name: str, values: Any) -> Callable[..., Any]
     def method(rows: Any, y: Any = None) -> Any:
         if name == "fit":
             return estimator
-        found = values[rows[:, 0]]
+        found = (values() if callable(values) else values)[rows[:, 0]]
         return float(np.mean(found == y)) if name == "score" else found
 
     method.__name__ = name  # scores look for methods by their names

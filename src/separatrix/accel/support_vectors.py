@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils._sparse import _align_api_if_sparse
 
-from separatrix.accel.dispatch import NotServed, prefer_theirs, require_worth
+from separatrix.accel.dispatch import NotServed, prefer_theirs
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.prepare import Training, generator
 from separatrix.estimators.base.support import Support
@@ -31,7 +31,6 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
 from separatrix.types import Codes, Matrix, Vector
 
-LIBSVM_VALUE = 8e-10  # seconds for a feature of a kernel value, in LIBSVM
 MODELS: dict[int, Any] = {0: SVC, 1: NuSVC}  # by LIBSVM's number
 
 _SUPPORTS: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Support, Any]] = WeakKeyDictionary()
@@ -40,7 +39,7 @@ _SUPPORTS: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Support, Any]] = WeakKe
 def dense_fit(
     estimator: Any, X: Any, y: Vector, sample_weight: Vector, solver_type: int, kernel: str, *,
     random_seed: int,
-) -> tuple[None, float]:  # fmt: skip
+) -> None:  # fmt: skip
     """`BaseLibSVM._dense_fit`: set what LIBSVM learns from checked samples and class codes."""
     if callable(estimator.kernel):
         prefer_theirs("callable kernel")
@@ -48,19 +47,18 @@ def dense_fit(
         X = estimator._compute_kernel(X)
         if X.shape[0] != X.shape[1]:
             raise ValueError("X.shape[0] should be equal to X.shape[1]")
-    expected, state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
+    state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
     _keep(estimator, X, state, kernel == "precomputed")
     estimator._warn_from_fit_status()
-    return None, expected
 
 
 def sparse_fit(
     estimator: Any, X: Any, y: Vector, sample_weight: Vector, solver_type: int, kernel: str, *,
     random_seed: int,
-) -> tuple[None, float]:  # fmt: skip
+) -> None:  # fmt: skip
     """`BaseLibSVM._sparse_fit`."""
     X.sort_indices()
-    expected, state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
+    state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
     _keep(estimator, X, state, False)
     coef = estimator.dual_coef_
     rows, columns = coef.shape
@@ -72,10 +70,9 @@ def sparse_fit(
     )
     estimator.support_vectors_ = _align_api_if_sparse(X[estimator.support_])
     estimator._warn_from_fit_status()
-    return None, expected
 
 
-def dense_predict(estimator: Any, X: Any) -> tuple[Vector, float]:
+def dense_predict(estimator: Any, X: Any) -> Vector:
     """`BaseLibSVM._dense_predict`: class codes of checked samples, as floats."""
     if callable(estimator.kernel):
         prefer_theirs("callable kernel")
@@ -85,37 +82,30 @@ def dense_predict(estimator: Any, X: Any) -> tuple[Vector, float]:
     return _predict(estimator, X)
 
 
-def sparse_predict(estimator: Any, X: Any) -> tuple[Vector, float]:
+def sparse_predict(estimator: Any, X: Any) -> Vector:
     """`BaseLibSVM._sparse_predict`."""
     return _predict(estimator, X)
 
 
-def dense_decision_function(estimator: Any, X: Any) -> tuple[Matrix, float]:
+def dense_decision_function(estimator: Any, X: Any) -> Matrix:
     """`BaseLibSVM._dense_decision_function`: LIBSVM's scores, (m, p), of samples or kernel values."""
     return _scores(estimator, X)
 
 
-def sparse_decision_function(estimator: Any, X: Any) -> tuple[Matrix, float]:
+def sparse_decision_function(estimator: Any, X: Any) -> Matrix:
     """`BaseLibSVM._sparse_decision_function`."""
     return _scores(estimator, X)
-
-
-def seconds_of_libsvm(X: Any) -> float:
-    """Estimated seconds of a fit by LIBSVM."""
-    n = X.shape[0]
-    return float(LIBSVM_VALUE * n * (X.nnz * 4 if issparse(X) else X.size))
 
 
 def _solve(
     estimator: Any, X: Any, y: Vector, sample_weight: Vector, solver_type: int, kernel: str,
     random_seed: int,
-) -> tuple[float, SvcState]:  # fmt: skip
-    """Estimated seconds of LIBSVM, and the solution in the order of the classes."""
+) -> SvcState:  # fmt: skip
+    """The solution, in the order of the classes."""
     if estimator._effective_probability:
         prefer_theirs("probability=True")
     if estimator.max_iter != -1:
         prefer_theirs("max_iter")
-    expected = require_worth(seconds_of_libsvm(X))
     codes = y.astype(np.intp)
     weights = np.maximum(sample_weight, 0.0) if len(sample_weight) else np.ones(len(codes))
     _require_two_classes(codes, weights, len(estimator.classes_), solver_type)
@@ -148,7 +138,7 @@ def _solve(
     state = run_on(model._training_policy(X, made), solve)
     if any(fit.stop != "tol" for fit in state.fits):
         prefer_theirs("missed its tolerance")
-    return expected, state
+    return state
 
 
 def _require_two_classes(codes: Codes, weights: Vector, n_classes: int, solver_type: int) -> None:
@@ -183,25 +173,22 @@ def _keep(estimator: Any, X: Any, state: SvcState, precomputed: bool) -> None:
     estimator._num_iter = np.array([fit.n_iter for fit in fits], dtype=np.int32)
 
 
-def _predict(estimator: Any, X: Any) -> tuple[Vector, float]:
-    S, expected = _scores(estimator, X)
+def _predict(estimator: Any, X: Any) -> Vector:
+    S = _scores(estimator, X)
     k = len(estimator.classes_)
     codes = np.where(S[:, 0] > 0, 0, 1) if k == 2 else as_numpy(vote(S, k, "ovo"))
-    return codes.astype(np.float64), expected
+    return codes.astype(np.float64)
 
 
-def _scores(estimator: Any, X: Any) -> tuple[Matrix, float]:
-    """LIBSVM's scores, (m, p), and its seconds."""
+def _scores(estimator: Any, X: Any) -> Matrix:
+    """LIBSVM's scores, (m, p)."""
     precomputed = callable(estimator.kernel) or estimator.kernel == "precomputed"
     n_support = int(np.sum(estimator._n_support))
-    values = X.shape[0] * n_support
-    width = 1 if precomputed else X.shape[1]
-    expected = require_worth(LIBSVM_VALUE * values * width)
     support, vectors, kernel = _support(estimator, precomputed)
     if not n_support:
-        return np.tile(support.intercept, (X.shape[0], 1)), expected
+        return np.tile(support.intercept, (X.shape[0], 1))
     if precomputed:
-        return as_numpy(support.scores(np.asarray(X, np.float64)[:, estimator.support_])), expected
+        return np.asarray(support.scores(np.asarray(X, np.float64)[:, estimator.support_]))
     options: dict[str, Any] = {
         "tolerance": min(estimator.tol, TOLERANCE),
         "threads": thread_count(),
@@ -210,7 +197,7 @@ def _scores(estimator: Any, X: Any) -> tuple[Matrix, float]:
     if parts is None:
         blocks = kernel_blocks(kernel, X, vectors, memory=None, **options)
         parts = [as_numpy(support.scores(K)) for _, K in blocks]
-    return np.concatenate(parts), expected
+    return np.concatenate(parts)
 
 
 def _support(estimator: Any, precomputed: bool) -> tuple[Support, Any, Any]:

@@ -12,9 +12,8 @@ from sklearn.utils import _safe_indexing, check_array, compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.accel.dispatch import NotServed, require_worth
+from separatrix.accel.dispatch import NotServed
 from separatrix.accel.searches import Cell, Solved
-from separatrix.accel.support_vectors import seconds_of_libsvm
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.support import class_segments, scores_of_all
 from separatrix.estimators.base.svc_path import solve_svc_path
@@ -71,7 +70,6 @@ def _samples_of(X: Any, y: Any, codes: Codes, classes: Any, cells: list[Cell]) -
     """The samples as the last step sees them: the same for all folds, or each fold's own."""
     if cells[0].steps is None:
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
-        require_worth(seconds_of_libsvm(X[cells[0].train]) * len(cells))
         order = np.argsort(codes, kind="stable")
         yield Samples(X[order], order, codes[order], classes, cells)
         return
@@ -83,7 +81,6 @@ def _samples_of(X: Any, y: Any, codes: Codes, classes: Any, cells: list[Cell]) -
         steps = own[0].steps
         learned = steps.fit_transform(_safe_indexing(X, train), _safe_indexing(y, train))
         parts = [learned, steps.transform(_safe_indexing(X, wanted))]
-        require_worth(seconds_of_libsvm(parts[0]) * len(cells))
         sparse = any(issparse(part) for part in parts)
         merged = csr_array(vstack(parts)) if sparse else np.vstack(parts)
         merged = check_array(merged, accept_sparse="csr", dtype=np.float64)
@@ -162,13 +159,22 @@ def _weights_of(cell: Cell, samples: Samples) -> Vector:
 def _predict(cell: Cell, samples: Samples, S: Matrix) -> Solved:
     """Labels and decision values of the wanted rows, from scores at the boundaries, (wanted, p)."""
     k, model = len(samples.classes), cell.model
-    codes, values = as_numpy(vote(S, k, "ovo")), S[:, 0] if k == 2 else S
-    if k > 2 and model.decision_function_shape == "ovr":
-        values = _ovr_decision_function(S < 0, -S, k)
-        if model.break_ties:
-            codes = np.argmax(values, axis=1)
     n = int(max(samples.rows.max(), cell.wanted.max())) + 1
+
+    def decide() -> Matrix:
+        if k == 2:
+            return S[:, 0]
+        by_class = model.decision_function_shape == "ovr"
+        return np.asarray(_ovr_decision_function(S < 0, -S, k) if by_class else S)
+
+    def spread() -> Matrix:
+        values = decide()
+        scores = np.full((n, *values.shape[1:]), np.nan)
+        scores[cell.wanted] = values
+        return scores
+
+    ties = model.break_ties and k > 2 and model.decision_function_shape == "ovr"
+    codes = np.argmax(decide(), axis=1) if ties else as_numpy(vote(S, k, "ovo"))
     labels = np.empty(n, dtype=samples.classes.dtype)
-    scores = np.full((n, *values.shape[1:]), np.nan)
-    labels[cell.wanted], scores[cell.wanted] = samples.classes[codes], values
-    return Solved(samples.classes, labels, scores)
+    labels[cell.wanted] = samples.classes[codes]
+    return Solved(samples.classes, labels, spread)
