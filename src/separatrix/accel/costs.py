@@ -14,7 +14,7 @@ BRUTE_VALUE = 3e-10  # for a feature of a distance
 TREE_QUERY = 1e-5  # for a query of a tree, and a feature
 SVD_VALUE = 4e-9  # for a value and a feature
 BAYES_VALUE = 8e-9  # for a value and a class
-CALL = 2e-3  # for a fit and a score, besides the work
+CALL = 2e-3  # for a fit and a score of neighbours, besides the work
 
 
 def stored(X: Any) -> int:
@@ -68,8 +68,9 @@ def cell(kind: str, X: Any, train: int, test: int) -> float:
     """A fit and a score in a search."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     values = stored(X) / max(1, n) if hasattr(X, "shape") and len(X.shape) == 2 else 10.0
-    rate, pairs = (LIBSVM_VALUE, train * train) if kind == "SVC" else (BRUTE_VALUE, train * test)
-    return float(CALL + rate * pairs * values)
+    if kind == "SVC":
+        return float(LIBSVM_VALUE * train * train * values)
+    return float(CALL + BRUTE_VALUE * train * test * values)
 
 
 def boundaries(classes: int) -> int:
