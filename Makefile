@@ -8,7 +8,7 @@ QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators t
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
-.PHONY: install demo workbench test test-full test-long test-gpu golden lint bench docs clean
+.PHONY: install demo workbench test test-full test-sklearn test-long test-gpu golden lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -48,6 +48,10 @@ test-full: $(VENV)/.has-test-full lint
 	$(BIN)/python -m pytest -n auto -q -m 'not long' --ignore-glob '$(BROWSER)'
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSER)
 	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' -k 'not triton' $(COMPILED)
+
+# scikit-learn's own tests with `separatrix.accel` on; `test-full` has them too.
+test-sklearn: $(VENV)/.has-test $(VENV)/.compiled
+	$(BIN)/python -m pytest -n auto -q tests/contracts/test_accel.py
 
 test-long: $(VENV)/.has-test-full
 	$(BIN)/python -m pytest -m long

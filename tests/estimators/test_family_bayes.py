@@ -74,7 +74,7 @@ def test_without_smoothing_the_class_with_fewest_contradictions_remains():
     ("samples", "sentence"),
     [
         ([[0.5], [1.0]], "needs categories 0, 1, 2, ...; got 0.5: encode the features with"),
-        ([[-1], [1]], "Negative values in data passed to CategoricalNB; got -1"),
+        ([[-1], [1]], r"Negative values in data passed to CategoricalNB \(input X\); got -1"),
         ([[0], [2**50]], "too many for a table; encode the features with OrdinalEncoder"),
     ],
 )

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict, train_test_split
@@ -127,9 +128,19 @@ def test_the_lowest_class_of_equal_votes_is_scikit_learns(k):
 
 def test_equal_votes_go_to_the_class_met_first_or_to_the_lowest():
     A, y = [[1.0], [2.0], [3.0], [4.0]], ["b", "a", "a", "b"]
-    assert KNeighborsClassifier(4).fit(A, y).predict([[0.0]]).tolist() == ["b"]
-    assert KNeighborsClassifier(4, ties="lowest").fit(A, y).predict([[0.0]]).tolist() == ["a"]
-    assert KNeighborsClassifier(2).fit(A, y).predict([[5.0]]).tolist() == ["b"]
+    nearest = {"ties": "nearest"}
+    assert KNeighborsClassifier(4, **nearest).fit(A, y).predict([[0.0]]).tolist() == ["b"]
+    assert KNeighborsClassifier(4).fit(A, y).predict([[0.0]]).tolist() == ["a"]
+    assert KNeighborsClassifier(2, **nearest).fit(A, y).predict([[5.0]]).tolist() == ["b"]
+
+
+def test_equal_votes_go_where_scikit_learn_sends_them():
+    A, y = load_wine(return_X_y=True)
+    for k in (2, 4):
+        ours, theirs = (
+            kind(k).fit(A, y) for kind in (KNeighborsClassifier, peers.KNeighborsClassifier)
+        )
+        np.testing.assert_array_equal(ours.predict(A), theirs.predict(A))
 
 
 def test_the_largest_share_is_the_predicted_class():
@@ -162,12 +173,50 @@ def test_weights_are_votes_and_not_repetitions():
     np.testing.assert_allclose(balanced.predict_proba([[9.0]]), [[0.5, 0.5]])
 
 
+def test_rows_of_weight_0_are_left_out():
+    weights = np.ones(150)
+    weights[::3] = 0.0
+    for options in ({}, {"weights": "distance"}, {"class_weight": {0: 0.0}}):
+        model = KNeighborsClassifier(**options).fit(X, Y, sample_weight=weights)
+        kept = (weights > 0) & ((Y > 0) | ("class_weight" not in options))
+        options.pop("class_weight", None)
+        left = peers.KNeighborsClassifier(**options).fit(X[kept], Y[kept])
+        np.testing.assert_array_equal(model.predict(X), left.predict(X))
+        assert model.n_samples_fit_ == kept.sum()
+        assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_bags_of_neighbours_pass_their_weights():
+    bag = BaggingClassifier(
+        KNeighborsClassifier(), max_samples=0.5, max_features=0.5, random_state=0
+    )
+    assert bag.fit(X, Y).score(X, Y) > 0.95
+
+
+def test_one_class_alone_is_the_answer():
+    model = KNeighborsClassifier(2).fit([[0.0], [1.0]], ["a", "a"])
+    assert model.predict([[3.0]]).tolist() == ["a"]
+    assert model.predict_proba([[3.0]]).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("metric", ["braycurtis", "canberra", "correlation", "cosine", "hamming"])
+def test_features_of_both_signs_have_scikit_learns_distances(metric):
+    rng = np.random.default_rng(0)
+    A, Q = rng.normal(size=(200, 4)), rng.normal(size=(20, 4))
+    ours, theirs = (
+        kind(5, metric=metric).fit(A, np.arange(200) % 3).kneighbors(Q)[0]
+        for kind in (KNeighborsClassifier, peers.KNeighborsClassifier)
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
 def test_neighbours_without_any_vote_are_an_error():
-    model = KNeighborsClassifier(1).fit([[0.0], [1.0], [2.0]], [0, 1, 1], sample_weight=[1, 0, 1])
+    model = KNeighborsClassifier(1, weights=lambda d: (d < 0.5).astype(float))
+    model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     assert model.predict([[0.1]]).tolist() == [0]
     for use in (model.predict, model.predict_proba, lambda Q: model.predict_by_k(Q, 3)):
         with pytest.raises(DataError, match="All neighbors of some sample is getting zero weights"):
-            use([[1.1]])
+            use([[9.1]])
 
 
 @pytest.mark.parametrize(
@@ -232,7 +281,7 @@ def test_leaving_out_takes_k_max_up_to_all_others():
 
 def test_the_numbers_of_the_text(a4a):
     A, Q = (np.asarray(part.toarray(), dtype=np.uint8) for part in (a4a.X, a4a.X_test))
-    model = KNeighborsClassifier().fit(A, a4a.y)
+    model = KNeighborsClassifier(ties="nearest").fit(A, a4a.y)
     errors = (model.predict_by_k(Q, 41) != a4a.y_test[:, None]).sum(axis=0)
     assert errors[0] == errors[1] == 5937  # of two, the nearer decides
     assert errors[40] == 4626
@@ -374,7 +423,7 @@ def test_too_many_neighbours_are_refused_in_scikit_learns_words():
         (lambda m: m.predict(np.empty((0, 4))), r"0 sample\(s\)"),
         (lambda m: m.kneighbors_graph(X, mode="blah"), "Unsupported mode"),
         (lambda m: m.score_by_k(X, Y[:3], 2), "X has 150 samples, but y has 3 labels"),
-        (lambda m: m.set_params(ties="all").predict(X), "`ties` .* one of 'nearest', 'lowest'"),
+        (lambda m: m.set_params(ties="all").predict(X), "`ties` .* one of 'lowest', 'nearest'"),
         (lambda m: m.set_params(weights="no").predict(X), "`weights` .* one of 'uniform'"),
         (lambda m: m.set_params(n_jobs=0).predict(X), "`n_jobs` .* an integer other than 0"),
     ],

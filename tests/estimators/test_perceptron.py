@@ -80,7 +80,7 @@ def test_several_classes_are_learned_as_the_text_says():
             if guess != label:
                 W[label] += x
                 W[guess] -= x
-    ours = Perceptron(shuffle=False, tol=None, max_iter=7).fit(X, Y)
+    ours = Perceptron(multi_class="auto", shuffle=False, tol=None, max_iter=7).fit(X, Y)
     np.testing.assert_allclose(np.c_[ours.coef_, ours.intercept_], W, atol=1e-9)
 
 
@@ -182,7 +182,7 @@ def test_a_fit_is_resumed_only_with_the_parameters_it_began_with():
     model = Perceptron(warm_start=True).fit(X, Y).set_params(predictor="average")
     with pytest.raises(ParameterError, match="must be 'last', as at the start of this fit"):
         model.fit(X, Y)
-    for name, value in (("predictor", "vote"), ("multi_class", "ovr"), ("bias", "radius")):
+    for name, value in (("predictor", "vote"), ("multi_class", "argmax"), ("bias", "radius")):
         begun = Perceptron().partial_fit(X, Y, classes=[0, 1, 2]).set_params(**{name: value})
         with pytest.raises(ParameterError, match=f"`{name}` .* as at the start of this fit"):
             begun.partial_fit(X, Y)
@@ -190,7 +190,7 @@ def test_a_fit_is_resumed_only_with_the_parameters_it_began_with():
 
 def test_a_tie_won_by_the_lower_class_leaves_no_margin_and_no_bound():
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    model = Perceptron(fit_intercept=False, tol=None).fit(corners, [0, 1, 2])
+    model = Perceptron(fit_intercept=False, tol=None, multi_class="auto").fit(corners, [0, 1, 2])
     assert model.stop_ == "clean pass"
     assert model.mistake_bound_ == float("inf")
 
@@ -308,7 +308,9 @@ def test_iris_and_adult_reach_what_the_text_reports(a4a):
     scores = []
     for _ in range(20):
         order = rng.permutation(150)
-        model = Perceptron(max_iter=100, tol=None).fit(X[order[:105]], Y[order[:105]])
+        model = Perceptron(max_iter=100, tol=None, multi_class="auto").fit(
+            X[order[:105]], Y[order[:105]]
+        )
         scores.append(model.score(X[order[105:]], Y[order[105:]]))
     assert 0.80 < np.mean(scores) < 0.97  # about 0.86 in the text, from one split
     adult = Perceptron(predictor="average", max_iter=10, tol=None).fit(a4a.X, a4a.y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -45,6 +45,8 @@ from separatrix.validation import (
 
 PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
 PASSES_LONG = 200  # with fewer rows, when coordinate descent probably converges
+PASSES_TOGETHER = 100_000  # of "crammer_singer", at least: LIBLINEAR's own limit, whatever max_iter
+GAP, STRICTER = 1e-3, 4  # its largest relative duality gap; tolerances tried for it, each a tenth
 DENSE_ENOUGH = 0.25  # density from which sparse samples are converted to dense ones
 
 
@@ -106,7 +108,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     random_state
         Seed for the order in which coordinate descent meets the samples.
     max_iter
-        Passes of coordinate descent and steps of Newton's method, at most, for each boundary.
+        Passes of coordinate descent and steps of Newton's method, at most, for each boundary; up to
+        100,000 for "crammer_singer", as in LIBLINEAR.
     regularize_intercept
         False: the bias is free of the penalty, as in `SVC`, and intercept_scaling has no effect.
     time_limit, n_jobs, verbose
@@ -145,6 +148,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Linear SVM, ICML 2008. Keerthi and DeCoste, A Modified Finite Newton Method, JMLR 6 (2005).
     """
 
+    _least_weighted: ClassVar[int] = 1
     penalty: str = choice("l2", "l1")
     loss: str = choice("squared_hinge", "hinge")
     _: KW_ONLY
@@ -314,17 +318,21 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         """Crammer and Singer's problem; with two classes one boundary stands for both."""
         price = self.C * train.weights * train.class_weights
         kept = price > 0
-        fit = solve_crammer_singer(
-            self._samples(train.X[kept]),
-            train.y[kept],
-            price[kept],
-            n_classes=len(train.classes),
-            bias_step=self._bias_step,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            seed=int(rng.integers(1, 2**63)),
-            monitor=monitor,
-        )
+        samples, seed = self._samples(train.X[kept]), int(rng.integers(1, 2**63))
+        for tol in self.tol * np.power(0.1, range(STRICTER)):
+            fit = solve_crammer_singer(
+                samples,
+                train.y[kept],
+                price[kept],
+                n_classes=len(train.classes),
+                bias_step=self._bias_step,
+                tol=float(tol),
+                max_iter=max(self.max_iter, PASSES_TOGETHER),
+                seed=seed,
+                monitor=monitor,
+            )
+            if fit.stop != "tol" or fit.gap <= max(self.tol, GAP):
+                break
         W, b = fit.w.T.copy(), fit.b
         if len(train.classes) == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]

@@ -6,7 +6,7 @@ The arithmetic is in `solvers/logistic/newton.py` and `solvers/logistic/laplace.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -158,6 +158,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Framework Applied to Classification Networks, Neural Computation 4 (1992).
     """
 
+    _least_weighted: ClassVar[int] = 1
     penalty: Any = choice("deprecated", "l2", "l1", "elasticnet", None)
     _: KW_ONLY
     C: Any = 1.0
@@ -191,13 +192,6 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         blocks = blocks_of(
             self, X, y, sample_weight, class_weight=self.class_weight, balance="weights"
         )
-        if isinstance(blocks, ArrayBlocks):
-            of_class = np.bincount(blocks.train.y, blocks.weights)
-            if np.count_nonzero(of_class) < 2:
-                raise DataError(
-                    "LogisticRegression needs samples of at least 2 classes; all but one class have "
-                    "weight 0"
-                )
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # unknown for a search
         hessian = self.posterior is not None or C is None  # at the peak

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -47,6 +47,9 @@ FEWEST_ENTRIES = 2**20  # of a block of sparse samples
 
 class NaiveBayes(ClassifierMixin, OnePass):
     """A classifier from log p(x, c): the most probable class, and probabilities by Bayes' rule."""
+
+    _least_classes: ClassVar[int] = 1
+    _least_weighted: ClassVar[int] = 1
 
     def predict(self, X: Any) -> Any:
         """Most probable class of each sample, (n,); the first among equals."""
@@ -354,7 +357,7 @@ def require_counts(owner: str, X: Any) -> Any:
     """The samples, (n, d); raises an error if a value is negative."""
     least = (X.data if issparse(X) else X).min(initial=0)
     if least < 0:
-        raise DataError(f"Negative values in data passed to {owner}; got {least:g}")
+        raise DataError(f"Negative values in data passed to {owner} (input X); got {least:g}")
     return X
 
 

@@ -37,8 +37,8 @@ class KNeighborsClassifier(NeighborVoting):
     """Majority vote of the k nearest training samples.
 
     A drop-in for scikit-learn's `KNeighborsClassifier`, exact, with a rule for every tie: of equal
-    distances the lower row is nearer, and equal votes go to the class of the nearest voter. One search
-    serves all numbers of neighbours up to the largest. Scale features of very different ranges first.
+    distances the lower row is nearer, and equal votes go to the lowest class. One search serves all
+    numbers of neighbours up to the largest. Scale features of very different ranges first.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class KNeighborsClassifier(NeighborVoting):
         As in scikit-learn: p of "minkowski", above 0; a name, a function of two samples, or
         "precomputed", where X holds distances.
     ties
-        Equal votes go to the class of the "nearest" of the tied neighbours, or, as in scikit-learn, to
-        the "lowest" class.
+        Equal votes go to the "lowest" class, as in scikit-learn, or to that of the "nearest" of the tied
+        neighbours.
     class_weight
         Dict from label to weight, or "balanced": multiplies the votes of a class.
     kernel
@@ -113,7 +113,7 @@ class KNeighborsClassifier(NeighborVoting):
     metric: Any = "minkowski"
     metric_params: dict[str, Any] | None = None
     n_jobs: int | None = threads()
-    ties: str = "nearest"
+    ties: str = "lowest"
     class_weight: Any = None
     kernel: Any = None
     k_max: int | None = integer(None, least=1)
@@ -126,6 +126,7 @@ class KNeighborsClassifier(NeighborVoting):
         """Store samples X, (n, d), or their distances, (n, n), and labels y, (n,) or (n, outputs).
 
         Weights multiply the votes of samples: a sample of weight 2 votes twice, but is one neighbour.
+        Samples of weight 0 are left out, and row numbers are those of the others.
         """
         self._check_parameters()
         for name in ("accuracy_by_k_", "best_k_"):

@@ -54,9 +54,9 @@ class Perceptron(OnlineMachine):
     warm_start
         Resume from the present weights when fit again.
     multi_class
-        "argmax": one weight vector for each class; the highest score wins and only mistakes of that
-        prediction are corrected. "ovr": one boundary for each class, each corrected on its own mistakes,
-        as in scikit-learn; one in all for two classes. "auto": "ovr" for two classes, else "argmax".
+        "ovr": one boundary for each class, each corrected on its own mistakes, as in scikit-learn; one in
+        all for two classes. "argmax": one weight vector for each class; the highest score wins and only
+        mistakes of that prediction are corrected. "auto": "ovr" for two classes, else "argmax".
     predictor
         "last" weights, their "average" over all samples met, the "vote" of all, or a "random" one.
     bias
@@ -118,7 +118,7 @@ class Perceptron(OnlineMachine):
     n_iter_no_change: int = integer(5, least=1)
     class_weight: Any = None
     warm_start: bool = flag(False)
-    multi_class: str = choice("auto", "argmax", "ovr")
+    multi_class: str = choice("ovr", "auto", "argmax")
     predictor: str = choice(*PREDICTORS)
     bias: str = choice("constant", "radius")
     min_gain: float | None = real(None, least=0)

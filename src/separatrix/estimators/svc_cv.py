@@ -26,7 +26,8 @@ from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.parameters import choice, real, with_parameters
 from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
-from separatrix.estimators.base.support import Support, class_segments, in_order, scores_of_all
+from separatrix.estimators.base.support import class_segments, in_order, scores_of_all
+from separatrix.estimators.base.svc_path import solve_svc_path
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.combination import Combination
@@ -34,9 +35,6 @@ from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.runtime.device import DEVICES, as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
-from separatrix.solvers.decomposition import coding
-from separatrix.solvers.svm import solve_svms
-from separatrix.solvers.svm.problem import SvmFit, SvmProblem
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 
@@ -271,61 +269,11 @@ def _path(
 
     Each C starts from the last one, the first from that of the last kernel: `begun`.
     """
-    sides = coding(n_classes, model.multi_class)
-    p = sides.shape[1]
-    supports: list[list[Support]] = [[] for _ in folds]
-    reached: list[int] = []
-    unfinished = 0
-    fits: list[SvmFit] = []
-    last = 0.0
-    for c in np.argsort(Cs, kind="stable"):
-        problems = [SvmProblem(side, box) for box in Cs[c] * weights for side in sides.T]
-        if begun and not fits:
-            problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
-        if fits:
-            ratio = Cs[c] / last
-            problems = [
-                _start_from(problem, fit, ratio)
-                for problem, fit in zip(problems, fits, strict=True)
-            ]
-        fits = solve_svms(
-            gram,
-            problems,
-            tol=model.tol,
-            stop=model.stop,
-            max_iter=model.max_iter,
-            monitor=monitor.inner(model.time_limit),
-            threads=model._threads,
-        )
-        if monitor.should_stop():
-            break
-        if not reached:
-            begun[:] = [fit.alpha for fit in fits]
-        last = Cs[c]
-        reached.append(c)
-        unfinished += sum(fit.stop != "tol" for fit in fits)
-        for number, done in enumerate(supports):
-            own = fits[number * p : (number + 1) * p]
-            done.append(Support.of(own, n_classes, model.multi_class, segments=gram.segments))
-            monitor.step()
+    path = solve_svc_path(model, gram, n_classes, weights, Cs, monitor, begun)
     accuracies = np.zeros((len(Cs), len(folds)))
-    for number, fold in enumerate(folds if reached else []):
-        S = scores_of_all(supports[number], gram, fold.test)
-        for number_of_C, c in enumerate(reached):
+    for number, fold in enumerate(folds if path.reached else []):
+        S = scores_of_all(path.supports[number], gram, fold.test)
+        for number_of_C, c in enumerate(path.reached):
             guess = as_numpy(vote(S[:, number_of_C], n_classes, model.multi_class))
             accuracies[c, number] = np.mean(guess == y[fold.test])
-    return accuracies, unfinished
-
-
-def _start_from(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
-    """Start from the fit at the last C.
-
-    If most coefficients are at their upper bound they will be again, so all are scaled with it;
-    otherwise they hardly change.
-    """
-    support = fit.alpha > 0
-    if 2 * np.count_nonzero(fit.alpha[support] == fit.box[support]) < np.count_nonzero(support):
-        return problem._replace(start=fit.alpha, start_errors=fit.errors)
-    box = problem.box[fit.rows]
-    scaled = np.where(fit.alpha == fit.box, box, np.minimum(fit.alpha * ratio, box))
-    return problem._replace(start=scaled, start_errors=ratio * (fit.errors + fit.y) - fit.y)
+    return accuracies, path.unfinished

@@ -45,12 +45,14 @@ def classifiers(seed: int, device: str = "auto") -> dict[str, Any]:
         "least squares": sx.LeastSquaresClassifier("loo"),
         "linear discriminant": sx.LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
         "quadratic discriminant": sx.QuadraticDiscriminantAnalysis(reg_param=0.1),
-        "perceptron": sx.Perceptron(max_iter=20, random_state=seed),
-        "perceptron, averaged": sx.Perceptron(max_iter=20, predictor="average", random_state=seed),
+        "perceptron": sx.Perceptron(max_iter=20, multi_class="auto", random_state=seed),
+        "perceptron, averaged": sx.Perceptron(
+            max_iter=20, multi_class="auto", predictor="average", random_state=seed
+        ),
         "subgradient SVM": sx.SubgradientSVC(alpha=0.1, mu=1e-4, eps=1e-5, max_iter=300),
         "linear SVM": sx.LinearSVC(C=0.1, random_state=seed),
         "logistic regression": sx.LogisticRegression(C=1.0),
-        "nearest neighbours": sx.KNeighborsClassifier(3, device=device),
+        "nearest neighbours": sx.KNeighborsClassifier(3, ties="nearest", device=device),
         "kernel perceptron, degree 4": sx.KernelPerceptron(
             quartic,
             multi_class="ovr",

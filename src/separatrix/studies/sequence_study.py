@@ -108,7 +108,7 @@ class NeighborsCandidate(KernelCandidate):
         """One search for each fold gives the accuracy of every k."""
         X, y = data.X[split.train], data.y[split.train]
         most = min(self.k_max, *(len(fold.train) for fold in inner))
-        model = KNeighborsClassifier(kernel=self.kernel)
+        model = KNeighborsClassifier(kernel=self.kernel, ties="nearest")
         accuracy = np.mean(
             [clone(model).fit(X[a], y[a]).score_by_k(X[b], y[b], most) for a, b in inner], axis=0
         )

@@ -174,7 +174,9 @@ def _perceptrons(predictor: str, seed: int) -> list[sequences.SequenceCandidate]
     """On indicators of every letter at every position."""
     candidates: list[sequences.SequenceCandidate] = []
     for passes in (5, 20):
-        model = Perceptron(max_iter=passes, tol=None, predictor=predictor, random_state=seed)
+        model = Perceptron(
+            max_iter=passes, tol=None, multi_class="auto", predictor=predictor, random_state=seed
+        )
         pipeline = make_pipeline(KernelFeatures(WeightedDegree(1)), model)
         candidates.append(sequences.PipelineCandidate({"passes": passes}, pipeline))
     return candidates

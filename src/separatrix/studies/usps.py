@@ -220,7 +220,9 @@ def _polynomials(rule: dict[str, Any], degrees: Sequence[int]) -> list[MakeCandi
 
 def _neighbors(k: int, device: str) -> MakeCandidate:
     params: dict[str, Any] = {"n_neighbors": k, "metric": "cosine"}
-    return lambda _context: GridCandidate(params, KNeighborsClassifier(**params, device=device))
+    return lambda _context: GridCandidate(
+        params, KNeighborsClassifier(**params, ties="nearest", device=device)
+    )
 
 
 def _swept_width(step: int, rule: dict[str, Any]) -> MakeCandidate:

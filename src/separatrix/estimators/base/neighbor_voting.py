@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -27,7 +27,7 @@ from separatrix.estimators.metrics.distances import (
 from separatrix.estimators.metrics.neighbor_rows import gpu_obstacle
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.estimators.neighbor_index import NeighborIndex
-from separatrix.runtime.device import as_numpy, choose_device, require_same_device
+from separatrix.runtime.device import as_numpy, choose_device, like, require_same_device
 from separatrix.runtime.warnings import warn_user
 from separatrix.validation import require_threads
 
@@ -37,6 +37,9 @@ WITH_STORED_ZEROS = ("csr", "csc", "coo", "lil")
 
 class NeighborVoting(CallbackSupportMixin, TakesTensors, KernelMachine):
     """A classifier that stores its samples in an index, and lets those near a query vote."""
+
+    _least_classes: ClassVar[int] = 1
+    _least_weighted: ClassVar[int] = 1
 
     weights: Any
     algorithm: str
@@ -113,6 +116,7 @@ class NeighborVoting(CallbackSupportMixin, TakesTensors, KernelMachine):
             X, votes = train.X, train.weights * train.class_weights
             self.classes_ = train.classes
             self._voters = [Voters(train.y, votes, len(train.classes))]
+        X = self._leave_out_weightless(X)
         self.outputs_2d_ = len(self._voters) > 1
         self.kernel_ = None if self.kernel is None else feature_kernel(name, self.kernel, X)
         named = named_metric(name, self.metric, self.p, self.metric_params)
@@ -120,6 +124,18 @@ class NeighborVoting(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.effective_metric_params_ = named.params
         self._require_device(X, gpu_obstacle(named, self.kernel_, X))
         return X
+
+    def _leave_out_weightless(self, X: Any) -> Any:
+        """The samples without those that have no vote: they would take the places of neighbours.
+
+        A matrix of distances stays whole, as queries have its columns.
+        """
+        voting = np.any([voters.weights > 0 for voters in self._voters], axis=0)
+        if voting.all() or self._precomputed:
+            return X
+        rows = np.flatnonzero(voting)
+        self._voters = [voters.taken(rows) for voters in self._voters]
+        return X[like(rows, X)]
 
     def _build_index(self, X: Any) -> None:
         """Index the samples that `_encode` checked."""

@@ -57,6 +57,7 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     warm_start: bool
     min_gain: float | None = None
     min_iter: int = 1
+    _least_weighted: ClassVar[int] = 1
     _resumed_with: ClassVar[tuple[str, ...]]  # parameters that must stay while a fit is resumed
     _advice: ClassVar[str]  # what to do when the passes end before a stopping rule holds
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
@@ -26,6 +26,9 @@ Made = TypeVar("Made")
 
 class Estimator(BaseEstimator):
     """An estimator whose parameters are declared in its class, by `with_parameters`."""
+
+    _least_classes: ClassVar[int] = 2  # in y
+    _least_weighted: ClassVar[int] = 2  # of those, with a weight above 0
 
     def _check_parameters(self) -> None:
         for parameter in fields(self):

@@ -86,7 +86,7 @@ def prepare(
                 f"y holds labels {unknown.tolist()} that are not in classes {classes.tolist()}"
             )
         codes = np.searchsorted(classes, y)
-    if len(classes) < 2:
+    if len(classes) < getattr(estimator, "_least_classes", 2):
         raise DataError(
             f"{_name(estimator)} needs samples of at least 2 classes; "
             f"got one class, {classes.tolist()[0]!r}"
@@ -98,7 +98,8 @@ def prepare(
         by_class = (weights.sum() / (len(classes) * np.maximum(by_code, 1e-300)))[codes]
     if not weights.any():
         raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
-    if not given and np.count_nonzero(np.bincount(codes, weights)) < 2:
+    weighted = np.count_nonzero(np.bincount(codes, weights))
+    if not given and weighted < getattr(estimator, "_least_weighted", 2):
         raise DataError(
             f"{_name(estimator)} needs samples of at least 2 classes; all but one class have weight 0"
         )
@@ -194,6 +195,9 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             more["ensure_all_finite"] = "allow-nan"
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
+        if samples.dtype == np.longdouble and samples.dtype != np.float64:
+            samples = samples.astype(np.float64)
+            checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
         if issparse(samples):  # compiled loops trust the indices
             samples.check_format(full_check=True)
         if more.get("reset", True):  # a new fit

@@ -197,6 +197,8 @@ class Pairwise:
             Q = Q.astype(bool)
         if issparse(Q) != issparse(self.rows):
             Q = csr_array(Q) if issparse(self.rows) else Q.toarray()
+        if self._metric == "braycurtis":
+            return _bray_curtis(Q, self.rows[rows], self._params.get("w"))
         return np.asarray(
             pairwise_distances(
                 Q,
@@ -208,6 +210,18 @@ class Pairwise:
                 **self._params,
             )
         )
+
+
+def _bray_curtis(Q: Matrix, Z: Matrix, w: Any) -> Matrix:
+    """sum |x - z| / (sum |x| + sum |z|), as scikit-learn's trees and searches, (m, rows).
+
+    SciPy divides by sum |x + z|, which is less where signs differ: then it can exceed 1.
+    """
+    weights = 1.0 if w is None else np.asarray(w, np.float64)
+    Q, Z = np.asarray(Q, np.float64) * weights, np.asarray(Z, np.float64) * weights
+    sums = np.abs(Q).sum(axis=1)[:, None] + np.abs(Z).sum(axis=1)
+    D = pairwise_distances(Q, Z, metric="cityblock", n_jobs=1)
+    return np.asarray(np.divide(D, sums, out=np.zeros_like(D), where=sums > 0))
 
 
 class FeatureSpace:

@@ -16,7 +16,7 @@ from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_choice, require_integer
 
-TIES = ("nearest", "lowest")
+TIES = ("lowest", "nearest")
 NO_VOTES = (
     "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case "
     "if you are using a user-defined function; rows whose sample or class weight is 0 do not vote"
@@ -29,6 +29,10 @@ class Voters(NamedTuple):
     y: Codes  # shape: (n,)
     weights: Vector  # shape: (n,); at least 0
     n_classes: int
+
+    def taken(self, rows: Codes) -> Voters:
+        """Some of the rows."""
+        return Voters(self.y[rows], self.weights[rows], self.n_classes)
 
     def shares(self, rows: Codes, factors: Matrix, ties: str) -> Matrix:
         """The share of the votes of each class, (m, k).

@@ -225,8 +225,8 @@ PERCEPTRON = EstimatorRecord(
         SuiteModel(
             "perceptron",
             "perceptron, averaged",
-            params={"predictor": "average"},
-            tuned={"predictor": "average"},
+            params={"predictor": "average", "multi_class": "auto"},
+            tuned={"predictor": "average", "multi_class": "auto"},
         ),
     ),
     playground=PlaygroundRecord(
@@ -238,7 +238,7 @@ PERCEPTRON = EstimatorRecord(
         steps="mistakes",
         limits=("time_limit",),
     ),
-    variants=("Perceptron(multi_class='ovr')", "Perceptron(multi_class='argmax')"),
+    variants=("Perceptron(multi_class='auto')", "Perceptron(multi_class='argmax')"),
     endless=("Perceptron(max_iter=10**7, tol=None)",),
     expected_failures=ORDER_DEPENDENT,
 )

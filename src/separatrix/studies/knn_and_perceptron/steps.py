@@ -127,7 +127,9 @@ class _KnnStudy:
         parts = self.parts(context)
         k_max = min(self.options["k_max"], *(part.X.shape[0] - 1 for part in parts))
         for split, part in enumerate(parts):
-            model = KNeighborsClassifier(p=DISTANCES[distance], k_max=k_max, device=self.device)
+            model = KNeighborsClassifier(
+                ties="nearest", p=DISTANCES[distance], k_max=k_max, device=self.device
+            )
             model.fit(part.X, part.y)
             wrong = model.predict_by_k(part.X_test, k_max) != part.y_test[:, None]
             errors, accuracy = wrong.sum(axis=0), 1.0 - wrong.mean(axis=0)
@@ -153,10 +155,14 @@ class _KnnStudy:
             most = part.X.shape[0] - 1
             if k > most:
                 raise ParameterError(NAME, "k", f"at most {most}, the other training rows", k)
-            model = KNeighborsClassifier(k, p=DISTANCES[distance], device=self.device)
+            model = KNeighborsClassifier(
+                k, ties="nearest", p=DISTANCES[distance], device=self.device
+            )
             model.fit(part.X, part.y)
             wrong = model.predict(part.X_test) != part.y_test
-            left = KNeighborsClassifier(p=DISTANCES[distance], k_max=k, device=self.device)
+            left = KNeighborsClassifier(
+                ties="nearest", p=DISTANCES[distance], k_max=k, device=self.device
+            )
             own = left.fit(part.X, part.y).accuracy_by_k_[k - 1]
             values = {"test_errors": wrong.sum(), "test_accuracy": 1.0 - wrong.mean()}
             values |= {"train_accuracy": model.score(part.X, part.y), "left_out_accuracy": own}
@@ -172,7 +178,9 @@ class _KnnStudy:
         for split, part in enumerate(self.parts(context)):
             log = train_by_pass(part, limit)
             name = f"{'binary' if len(log.model.classes_) == 2 else 'multiclass'} perceptron"
-            average = Perceptron(predictor="average", shuffle=False, tol=None, max_iter=limit)
+            average = Perceptron(
+                predictor="average", multi_class="auto", shuffle=False, tol=None, max_iter=limit
+            )
             values = {
                 "passes": log.passes,
                 "mistakes": log.mistakes.sum(),
@@ -274,7 +282,7 @@ def feature_name(data: Dataset, j: int) -> str:
 
 def train_by_pass(part: Dataset, limit: int) -> PassLog:
     """`Perceptron(shuffle=False, tol=None, max_iter=limit).fit`, scored after each pass."""
-    model = Perceptron(shuffle=False, tol=None)
+    model = Perceptron(multi_class="auto", shuffle=False, tol=None)
     classes = np.unique(part.y)
     mistakes, accuracy = np.zeros(limit), np.zeros(limit)
     for number in range(limit):

@@ -151,7 +151,7 @@ def _choose_perceptron(family: GraphKernelFamily, X: Any, y: Any, folds: Any) ->
 def _choose_neighbors(family: GraphKernelFamily, X: Any, y: Any) -> FoldChoice:
     found = []
     for kernel in (*_kernels(family, True), *_kernels(family, False)):
-        model = KNeighborsClassifier(kernel=kernel, k_max=MAX_NEIGHBORS).fit(X, y)
+        model = KNeighborsClassifier(kernel=kernel, ties="nearest", k_max=MAX_NEIGHBORS).fit(X, y)
         k = int(model.best_k_)
         parameters = {**_kernel_params(kernel), "n_neighbors": k}
         found.append(FoldChoice(float(model.accuracy_by_k_[k - 1]), parameters, model))

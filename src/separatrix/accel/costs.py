@@ -1,0 +1,78 @@
+"""Estimated seconds of scikit-learn's own code, from the sizes of a problem; nothing heavy is imported.
+
+The constants were measured on one core. They decide what is too small, and what `-v` calls saved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LIBSVM_VALUE = 8e-10  # for a feature of a kernel value
+LIBLINEAR_VALUE = 4e-8  # for a stored value and a boundary
+LOGISTIC_VALUE = 4e-8  # for a stored value, a boundary and a value of C
+BRUTE_VALUE = 3e-10  # for a feature of a distance
+TREE_QUERY = 1e-5  # for a query of a tree, and a feature
+SVD_VALUE = 4e-9  # for a value and a feature
+BAYES_VALUE = 8e-9  # for a value and a class
+CALL = 2e-3  # for a fit and a score of neighbours, besides the work
+
+
+def stored(X: Any) -> int:
+    """Values that a matrix stores, dense or sparse."""
+    return int(X.nnz) * 4 if hasattr(X, "nnz") else int(X.shape[0] * X.shape[1])
+
+
+def fit(_estimator: Any, X: Any, *_args: Any, **_more: Any) -> float:
+    """LIBSVM's fit."""
+    return float(LIBSVM_VALUE * X.shape[0] * stored(X))
+
+
+def predict(estimator: Any, X: Any) -> float:
+    """LIBSVM's scores."""
+    width = 1 if callable(estimator.kernel) or estimator.kernel == "precomputed" else X.shape[1]
+    return float(LIBSVM_VALUE * X.shape[0] * int(estimator._n_support.sum()) * width)
+
+
+def liblinear(X: Any, y: Any, *_args: Any, **_more: Any) -> float:
+    """LIBLINEAR's fit."""
+    return LIBLINEAR_VALUE * stored(X) * boundaries(len(set(y.tolist())))
+
+
+def logistic(X: Any, *_args: Any, classes: Any, Cs: Any = 10, **_more: Any) -> float:
+    """L-BFGS, SAG and SAGA over a path of C."""
+    number = Cs if isinstance(Cs, int) else len(Cs)
+    return LOGISTIC_VALUE * stored(X) * boundaries(len(classes)) * number
+
+
+def kneighbors(estimator: Any, X: Any = None, *_args: Any, **_more: Any) -> float:
+    """A search for neighbours."""
+    n, d = estimator._fit_X.shape
+    queries = n if X is None else len(X) if isinstance(X, list) else X.shape[0]
+    brute = BRUTE_VALUE * queries * n * d
+    return float(
+        brute if estimator._fit_method == "brute" else min(brute, TREE_QUERY * queries * d)
+    )
+
+
+def svd(_estimator: Any, X: Any, *_args: Any) -> float:
+    """A singular value decomposition of all rows."""
+    return float(SVD_VALUE * X.shape[0] * X.shape[1] ** 2)
+
+
+def gaussian(estimator: Any, X: Any) -> float:
+    """Gaussian likelihoods of all classes."""
+    return float(BAYES_VALUE * X.shape[0] * X.shape[1] * len(estimator.theta_))
+
+
+def cell(kind: str, X: Any, train: int, test: int) -> float:
+    """A fit and a score in a search."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    values = stored(X) / max(1, n) if hasattr(X, "shape") and len(X.shape) == 2 else 10.0
+    if kind == "SVC":
+        return float(LIBSVM_VALUE * train * train * values)
+    return float(CALL + BRUTE_VALUE * train * test * values)
+
+
+def boundaries(classes: int) -> int:
+    """Binary problems of one-vs-rest."""
+    return 1 if classes == 2 else classes

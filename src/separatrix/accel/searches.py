@@ -1,0 +1,169 @@
+"""Cross-validation and searches: all fits of a grid as one problem over shared Gram matrices.
+
+scikit-learn hands joblib one call of `_fit_and_score` for each candidate and fold. Where all of them train
+an `SVC`, or a pipeline that ends in one, or a `KNeighborsClassifier`, they are solved together; then
+scikit-learn's own function scores the solved models, so that tables and messages are its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from separatrix.accel import costs
+from separatrix.accel.counters import count_ours, count_theirs
+from separatrix.accel.dispatch import NotServed, load, require_worth
+from separatrix.accel.settings import SETTINGS
+from separatrix.types import Codes
+
+SOLVERS = {  # of the last step, by name: where it is defined, and what solves its cells
+    "SVC": ("sklearn.svm._classes", "svc_cells:solve_svc_cells"),
+    "KNeighborsClassifier": ("sklearn.neighbors._classification", "neighbor_cells:solve_cells"),
+}
+
+
+class Cell(NamedTuple):
+    """One candidate on one fold."""
+
+    number: int  # among the calls
+    model: Any  # the last step, with the candidate's parameters
+    before: str  # the steps before it, in words; empty without a pipeline
+    steps: Any  # a pipeline of the steps before it, or None
+    train: Codes
+    test: Codes
+    wanted: Codes  # rows to predict: those of the test, and of the training where it is scored too
+
+
+class Solved(NamedTuple):
+    """Predictions of a cell for all rows; those that are not wanted mean nothing."""
+
+    classes: Any
+    labels: Any  # shape: (n,)
+    scores: Callable[[], Any] | None = None  # makes the decision function, (n,) or (n, k)
+    shares: Any = None  # shape: (n, k); probabilities
+
+
+Solve = Callable[[Any, Any, list[Cell]], Iterable[tuple[int, Solved]]]
+
+
+def is_served(call: Any) -> bool:
+    """Whether a call fits and scores a model that can be solved together with others."""
+    return len(call[1]) == 3 and _kind(call[1][0]) is not None
+
+
+def _kind(estimator: Any) -> str | None:
+    """The name in `SOLVERS` of an estimator, or of the last step of a pipeline."""
+    last = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
+    name = type(last).__name__
+    module = sys.modules.get(SOLVERS.get(name, ("", ""))[0])
+    return name if module is not None and getattr(module, name, None) is type(last) else None
+
+
+def serve(calls: list[Any]) -> list[Any] | None:
+    """The results of all calls; None if scikit-learn is to compute them."""
+    start = perf_counter()
+    SETTINGS.attempts += 1
+    label = f"{type(calls[0][1][0]).__name__} in a search"
+    kind, (_, X, y) = str(_kind(calls[0][1][0])), calls[0][1]
+    expected = sum(costs.cell(kind, X, len(c[2]["train"]), len(c[2]["test"])) for c in calls)
+    try:
+        require_worth(expected)
+        cells = _cells_of(calls)
+        solve: Solve = load(SOLVERS[kind][1])
+        results: list[Any] = [None] * len(calls)
+        for number, solved in solve(X, y, cells):
+            results[number] = _score_solved(calls[number], solved)
+    except Exception as error:
+        reason = str(error) if isinstance(error, NotServed) else type(error).__name__
+        count_theirs(label, 0.0, reason)
+        return None
+    seconds = perf_counter() - start
+    for result in results:  # the cells share their work
+        if "fit_time" in result:
+            result["fit_time"] += seconds / len(calls)
+    count_ours(label, seconds, expected, len(calls))
+    return results
+
+
+def _cells_of(calls: list[Any]) -> list[Cell]:
+    """What each call asks for; raises an error if it is not served."""
+    cells = []
+    _, X, y = calls[0][1]
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    kind = _kind(calls[0][1][0])
+    for number, (_, (estimator, own_X, own_y), options) in enumerate(calls):
+        _require_plain(options)
+        estimator.set_params(**clone(options["parameters"] or {}, safe=False))
+        if own_X is not X or own_y is not y or _kind(estimator) != kind:
+            raise NotServed("candidates of several kinds")
+        steps, before = None, ""
+        if isinstance(estimator, Pipeline):
+            steps, before = estimator[:-1], repr(estimator[:-1].get_params())
+            _require_repeatable(steps)
+        model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        model._validate_params()
+        train, test = (_as_rows(options[part], n) for part in ("train", "test"))
+        wanted = np.concatenate([test, train]) if options.get("return_train_score") else test
+        cells.append(Cell(number, model, before, steps, train, test, wanted))
+    return cells
+
+
+def _as_rows(part: Any, n: int) -> Codes:
+    rows: Codes = np.arange(n)[np.asarray(part)]
+    return rows
+
+
+def _require_plain(options: dict[str, Any]) -> None:
+    """Raise an error for calls with parameters of `fit`, unusual scores or callbacks."""
+    if options.get("fit_params") or options.get("score_params"):
+        raise NotServed("parameters of fit")
+    if options.get("return_estimator"):
+        raise NotServed("return_estimator=True")
+    if getattr(options.get("caller"), "_skl_callbacks", None):
+        raise NotServed("callbacks")
+    scorer = options["scorer"]
+    for one in getattr(scorer, "_scorers", {"score": scorer}).values():
+        if type(one).__name__ not in ("_Scorer", "_PassthroughScorer"):
+            raise NotServed("a function as the score")
+
+
+def _require_repeatable(steps: Pipeline) -> None:
+    if any(isinstance(value, np.random.RandomState) for value in steps.get_params().values()):
+        raise NotServed("a RandomState in the pipeline")
+
+
+def _score_solved(call: Any, solved: Solved) -> Any:
+    """The result of a call whose model is solved: scikit-learn scores it on row numbers."""
+    function, (estimator, _, y), options = call
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last.classes_ = solved.classes
+    rows = np.arange(len(solved.labels))[:, None]
+    for name, values in {
+        "fit": None,
+        "predict": solved.labels,
+        "score": solved.labels,
+        "decision_function": solved.scores,
+        "predict_proba": solved.shares,
+    }.items():
+        if values is not None or name == "fit":
+            estimator.__dict__[name] = _solved_method(estimator, name, values)
+    return function.function(estimator, rows, y, **{**options, "error_score": "raise"})
+
+
+def _solved_method(estimator: Any, name: str, values: Any) -> Callable[..., Any]:
+    """A method of a solved model, which looks up what it is asked for by row numbers."""
+
+    def method(rows: Any, y: Any = None) -> Any:
+        if name == "fit":
+            return estimator
+        found = (values() if callable(values) else values)[rows[:, 0]]
+        return float(np.mean(found == y)) if name == "score" else found
+
+    method.__name__ = name  # scores look for methods by their names
+    return method

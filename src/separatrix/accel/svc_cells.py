@@ -1,0 +1,180 @@
+"""All cells of a search over `SVC`: paths in C over the Gram matrices of shared inner products."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+from sklearn.utils import _safe_indexing, check_array, compute_class_weight
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from separatrix.accel.dispatch import NotServed
+from separatrix.accel.searches import Cell, Solved
+from separatrix.estimators.base.multiclass import vote
+from separatrix.estimators.base.support import class_segments, scores_of_all
+from separatrix.estimators.base.svc_path import solve_svc_path
+from separatrix.estimators.svc import SVC
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.names import resolve_kernel
+from separatrix.runtime.device import as_numpy
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.types import Codes, Gram, Matrix, Vector
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
+
+
+class Samples(NamedTuple):
+    """The samples of some cells, in the order of their classes."""
+
+    X: Any
+    rows: Codes  # shape: (m,); the row of the data set that each sample is
+    y: Codes  # shape: (m,); class codes, sorted
+    classes: Any
+    cells: list[Cell]
+
+    def positions(self, rows: Codes) -> Codes:
+        """Where rows of the data set are among the samples."""
+        order = np.argsort(self.rows)
+        return np.asarray(order[np.searchsorted(self.rows, rows, sorter=order)])
+
+
+def solve_svc_cells(X: Any, y: Any, cells: list[Cell]) -> Iterator[tuple[int, Solved]]:
+    """Predictions of every cell, with its number."""
+    for cell in cells:
+        _require_served(cell.model)
+    y = column_or_1d(y)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    for cell in cells:
+        if len(np.unique(codes[cell.train])) < len(classes) or len(classes) < 2:
+            raise NotServed("folds without samples of a class")
+    for samples in _samples_of(X, y, codes, classes, cells):
+        yield from _solve_samples(samples)
+
+
+def _require_served(model: Any) -> None:
+    if not isinstance(model.kernel, str) or model.kernel not in KERNELS:
+        raise NotServed("precomputed or own kernel")
+    if model.probability not in (False, "deprecated"):
+        raise NotServed("probability=True")
+    if model.max_iter != -1 or model.verbose:
+        raise NotServed("max_iter or verbose")
+
+
+def _samples_of(X: Any, y: Any, codes: Codes, classes: Any, cells: list[Cell]) -> Iterator[Samples]:
+    """The samples as the last step sees them: the same for all folds, or each fold's own."""
+    if cells[0].steps is None:
+        X = check_array(X, accept_sparse="csr", dtype=np.float64)
+        order = np.argsort(codes, kind="stable")
+        yield Samples(X[order], order, codes[order], classes, cells)
+        return
+    groups: dict[tuple[str, int], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.before, id(cell.train)].append(cell)
+    for own in groups.values():
+        train, wanted = own[0].train, np.setdiff1d(own[0].wanted, own[0].train)
+        steps = own[0].steps
+        learned = steps.fit_transform(_safe_indexing(X, train), _safe_indexing(y, train))
+        parts = [learned, steps.transform(_safe_indexing(X, wanted))]
+        sparse = any(issparse(part) for part in parts)
+        merged = csr_array(vstack(parts)) if sparse else np.vstack(parts)
+        merged = check_array(merged, accept_sparse="csr", dtype=np.float64)
+        rows = np.concatenate([train, wanted])
+        order = np.argsort(codes[rows], kind="stable")
+        yield Samples(merged[order], rows[order], codes[rows][order], classes, own)
+
+
+def _solve_samples(samples: Samples) -> Iterator[tuple[int, Solved]]:
+    """Cells that share their samples, kernel by kernel."""
+    by_kernel: dict[tuple[Kernel, float], list[Cell]] = defaultdict(list)
+    for cell in samples.cells:
+        by_kernel[_kernel_of(cell, samples), cell.model.tol].append(cell)
+    shared = SharedProducts(
+        samples.X,
+        tolerance=min(1e-4, *(tol for _, tol in by_kernel)),
+        segments=class_segments(samples.y, len(samples.classes)),
+    )
+    begun: dict[Hashable, list[Vector]] = defaultdict(list)
+    grams = shared.grams(kernel for kernel, _ in by_kernel)
+    for ((_, tol), cells), gram in zip(by_kernel.items(), grams, strict=True):
+        yield from _solve_kernel(samples, gram, cells, tol, begun)
+
+
+def _kernel_of(cell: Cell, samples: Samples) -> Kernel:
+    """The kernel of a cell; gamma="scale" is that of the training samples."""
+    model = cell.model
+    learned = samples.X
+    if model.gamma == "scale" and model.kernel != "linear":
+        learned = samples.X[samples.positions(cell.train)]
+    return resolve_kernel(
+        "SVC",
+        model.kernel,
+        learned,
+        gamma=model.gamma,
+        degree=model.degree,
+        coef0=float(model.coef0),
+    )
+
+
+def _solve_kernel(
+    samples: Samples, gram: Gram, cells: list[Cell], tol: float, begun: dict[Hashable, list[Vector]]
+) -> Iterator[tuple[int, Solved]]:
+    """Cells over one Gram matrix: those with the same values of C are solved together."""
+    chains: dict[Hashable, list[Cell]] = defaultdict(list)  # of one fold and one class weight
+    for cell in cells:
+        chains[id(cell.train), repr(cell.model.class_weight)].append(cell)
+    together: dict[tuple[float, ...], list[list[Cell]]] = defaultdict(list)
+    for chain in chains.values():
+        together[tuple(float(cell.model.C) for cell in chain)].append(chain)
+    model = SVC(tol=tol)
+    for Cs, group in together.items():
+        weights = np.stack([_weights_of(chain[0], samples) for chain in group])
+        key = (len(Cs), len(group), *(id(chain[0].train) for chain in group))
+        k = len(samples.classes)
+        path = solve_svc_path(model, gram, k, weights, Cs, FitMonitor(), begun[key])
+        if path.unfinished:
+            raise NotServed("missed its tolerance")
+        for chain, supports in zip(group, path.supports, strict=True):
+            wanted = samples.positions(chain[0].wanted)
+            S = as_numpy(scores_of_all(supports, gram, wanted))  # (wanted, Cs, p)
+            for place, c in enumerate(path.reached):
+                yield chain[c].number, _predict(chain[c], samples, S[:, place])
+
+
+def _weights_of(cell: Cell, samples: Samples) -> Vector:
+    """Factors of C of the samples: the weights of their classes, 0 outside of the training."""
+    where = samples.positions(cell.train)
+    labels = samples.classes[samples.y[where]]
+    of_class = compute_class_weight(cell.model.class_weight, classes=samples.classes, y=labels)
+    weights = np.zeros(len(samples.y))
+    weights[where] = of_class[samples.y[where]]
+    return weights
+
+
+def _predict(cell: Cell, samples: Samples, S: Matrix) -> Solved:
+    """Labels and decision values of the wanted rows, from scores at the boundaries, (wanted, p)."""
+    k, model = len(samples.classes), cell.model
+    n = int(max(samples.rows.max(), cell.wanted.max())) + 1
+
+    def decide() -> Matrix:
+        if k == 2:
+            return S[:, 0]
+        by_class = model.decision_function_shape == "ovr"
+        return np.asarray(_ovr_decision_function(S < 0, -S, k) if by_class else S)
+
+    def spread() -> Matrix:
+        values = decide()
+        scores = np.full((n, *values.shape[1:]), np.nan)
+        scores[cell.wanted] = values
+        return scores
+
+    ties = model.break_ties and k > 2 and model.decision_function_shape == "ovr"
+    codes = np.argmax(decide(), axis=1) if ties else as_numpy(vote(S, k, "ovo"))
+    labels = np.empty(n, dtype=samples.classes.dtype)
+    labels[cell.wanted] = samples.classes[codes]
+    return Solved(samples.classes, labels, spread)

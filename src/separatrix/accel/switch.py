@@ -1,0 +1,138 @@
+"""Turns the replacements on and off: at once for modules that are imported, at import for the others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from separatrix.accel.dispatch import replace
+from separatrix.accel.settings import SETTINGS
+from separatrix.accel.targets import CLASSES, TARGETS
+
+VARIABLE = "SEPARATRIX_ACCEL"  # of the environment: processes started from here are patched as well
+ABSENT = object()
+
+_undo: dict[str, list[Callable[[], None]]] = {}  # by patched module
+
+
+def patch(*, fallback: bool = True) -> None:
+    """Let separatrix do the work of scikit-learn's classifiers, in this process and its joblib workers.
+
+    With fallback=False, what separatrix does not serve is an error instead of a call of scikit-learn's
+    own method, and small problems are not left to scikit-learn: for tests.
+
+    >>> from separatrix import accel
+    >>> with accel.patched():
+    ...     accel.is_patched()
+    True
+    """
+    SETTINGS.fallback = fallback
+    if is_patched():
+        return
+    SETTINGS.active = True
+    SETTINGS.variable_before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "1" if fallback else "strict"
+    sys.meta_path.insert(0, _FINDER)
+    for name in (*TARGETS, *CLASSES):
+        if name in sys.modules and not _is_being_imported(sys.modules[name]):
+            _patch_module(sys.modules[name])
+
+
+def unpatch() -> None:
+    """Restore scikit-learn's own methods; models fitted meanwhile go on working."""
+    if not is_patched():
+        return
+    SETTINGS.active = False
+    if SETTINGS.variable_before is None:
+        os.environ.pop(VARIABLE, None)
+    else:
+        os.environ[VARIABLE] = SETTINGS.variable_before
+    sys.meta_path.remove(_FINDER)
+    for name in list(_undo):
+        for restore in reversed(_undo.pop(name)):
+            restore()
+
+
+def is_patched() -> bool:
+    """Whether the switch is on."""
+    return SETTINGS.active
+
+
+def _patch_module(module: ModuleType) -> None:
+    """Replace what a module of scikit-learn or joblib defines."""
+    name = module.__name__
+    if name in _undo or not SETTINGS.active:
+        return
+    restore = _undo[name] = []
+    for target in TARGETS.get(name, ()):
+        owner = getattr(module, target.owner, None) if target.owner else module
+        original = getattr(owner, target.name, None)
+        if original is not None:  # else scikit-learn is of another version
+            _set(owner, target.name, replace(original, target), restore)
+    if name in CLASSES:
+        attribute, path = CLASSES[name]
+        place, function = path.split(":")
+        make = getattr(import_module(f"separatrix.accel.{place}"), function)
+        _set(module, attribute, make(getattr(module, attribute)), restore)
+
+
+def _set(owner: Any, name: str, value: Any, restore: list[Callable[[], None]]) -> None:
+    before = vars(owner).get(name, ABSENT)
+    setattr(owner, name, value)
+    restore.append(lambda: _put_back(owner, name, before))
+
+
+def _put_back(owner: Any, name: str, before: Any) -> None:
+    if before is ABSENT:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, before)
+
+
+def _is_being_imported(module: ModuleType) -> bool:
+    return bool(getattr(module.__spec__, "_initializing", False))
+
+
+class _PatchingLoader(Loader):
+    """Loads a module with its own loader, then patches it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.loader.exec_module(module)
+        _patch_module(module)
+
+    def __getattr__(
+        self, name: str
+    ) -> Any:  # get_source, get_data, ...: for tracebacks and inspect
+        return getattr(self.loader, name)
+
+
+class _PatchingFinder(MetaPathFinder):
+    """Finds the modules that the switch patches, with the other finders."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in TARGETS and name not in CLASSES:
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(name, path, target) if find is not None else None
+            if spec is not None and spec.loader is not None:
+                spec.loader = _PatchingLoader(spec.loader)
+                return spec
+        return None
+
+
+_FINDER = _PatchingFinder()

@@ -1,0 +1,60 @@
+"""joblib: batches that patch the process they are sent to, and searches that are served together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from separatrix.accel.settings import SETTINGS
+
+
+def batched_calls(original: type) -> type:
+    """joblib's `BatchedCalls`, whose pickle turns the switch on where it is loaded."""
+
+    class BatchedCalls(original):
+        def __reduce__(self) -> Any:
+            _, parts = super().__reduce__()
+            return restore_calls, (SETTINGS.active, SETTINGS.fallback, *parts)
+
+    BatchedCalls.__qualname__, BatchedCalls.__module__ = original.__qualname__, original.__module__
+    return BatchedCalls
+
+
+def restore_calls(active: bool, fallback: bool, *parts: Any) -> Any:
+    """A batch of calls in a worker, as patched as the process that sent it."""
+    from separatrix.accel.switch import patch, unpatch
+
+    if active:
+        patch(fallback=fallback)
+    else:
+        unpatch()
+    from joblib.parallel import BatchedCalls
+
+    return BatchedCalls(*parts)
+
+
+def parallel(original: type) -> type:
+    """scikit-learn's `Parallel`, which serves the calls of a cross-validation together if it can."""
+
+    class Parallel(original):
+        def __call__(self, iterable: Iterable[Any]) -> Any:
+            calls = iter(iterable)
+            first = next(calls, None)
+            if first is None or not _fits_and_scores(first):
+                return super().__call__(calls if first is None else chain([first], calls))
+            from separatrix.accel.searches import is_served, serve  # once it is needed
+
+            if not is_served(first):
+                return super().__call__(chain([first], calls))
+            gathered = [first, *calls]
+            answers = serve(gathered)
+            return super().__call__(gathered) if answers is None else answers
+
+    Parallel.__qualname__, Parallel.__module__ = original.__qualname__, original.__module__
+    return Parallel
+
+
+def _fits_and_scores(call: Any) -> bool:
+    function = getattr(call[0], "function", None)
+    return SETTINGS.active and getattr(function, "__name__", "") == "_fit_and_score"

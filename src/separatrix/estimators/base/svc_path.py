@@ -1,0 +1,89 @@
+"""Support vector machines for growing C over one Gram matrix, each from the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.estimators.base.support import Support
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.decomposition import coding
+from separatrix.solvers.svm import solve_svms
+from separatrix.solvers.svm.problem import SvmFit, SvmProblem
+from separatrix.types import Gram, Matrix, Vector
+
+
+class SvcPath(NamedTuple):
+    """The machines of several sets of weights, for the values of C that were reached."""
+
+    supports: list[list[Support]]  # of each set of weights, for each C reached
+    reached: list[int]  # numbers of the values of C
+    unfinished: int  # boundaries that missed their tolerance
+
+
+def solve_svc_path(
+    model: Any,  # an SVC, for its parameters
+    gram: Gram,  # shape: (n, n); rows in class order
+    n_classes: int,
+    weights: Matrix,  # shape: (sets, n); factors of C, 0 for rows held out
+    Cs: Sequence[float],
+    monitor: FitMonitor,
+    begun: list[Vector],
+) -> SvcPath:
+    """Solve all boundaries of all sets of weights for each C.
+
+    Each C starts from the last one, the first from that of the last kernel: `begun`, which is replaced.
+    """
+    sides = coding(n_classes, model.multi_class)
+    p = sides.shape[1]
+    path = SvcPath([[] for _ in weights], [], 0)
+    unfinished = 0
+    fits: list[SvmFit] = []
+    last = 0.0
+    for c in np.argsort(Cs, kind="stable").tolist():
+        problems = [SvmProblem(side, box) for box in Cs[c] * weights for side in sides.T]
+        if begun and not fits:
+            problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
+        if fits:
+            ratio = Cs[c] / last
+            problems = [
+                _start_from(problem, fit, ratio)
+                for problem, fit in zip(problems, fits, strict=True)
+            ]
+        fits = solve_svms(
+            gram,
+            problems,
+            tol=model.tol,
+            stop=model.stop,
+            max_iter=model.max_iter,
+            monitor=monitor.inner(model.time_limit),
+            threads=model._threads,
+        )
+        if monitor.should_stop():
+            break
+        if not path.reached:
+            begun[:] = [fit.alpha for fit in fits]
+        last = Cs[c]
+        path.reached.append(c)
+        unfinished += sum(fit.stop != "tol" for fit in fits)
+        for number, done in enumerate(path.supports):
+            own = fits[number * p : (number + 1) * p]
+            done.append(Support.of(own, n_classes, model.multi_class, segments=gram.segments))
+            monitor.step()
+    return path._replace(unfinished=unfinished)
+
+
+def _start_from(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
+    """Start from the fit at the last C.
+
+    If most coefficients are at their upper bound they will be again, so all are scaled with it;
+    otherwise they hardly change.
+    """
+    support = fit.alpha > 0
+    if 2 * np.count_nonzero(fit.alpha[support] == fit.box[support]) < np.count_nonzero(support):
+        return problem._replace(start=fit.alpha, start_errors=fit.errors)
+    box = problem.box[fit.rows]
+    scaled = np.where(fit.alpha == fit.box, box, np.minimum(fit.alpha * ratio, box))
+    return problem._replace(start=scaled, start_errors=ratio * (fit.errors + fit.y) - fit.y)

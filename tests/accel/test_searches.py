@@ -1,0 +1,187 @@
+"""Searches over shared Gram matrices: tables, choices and messages as scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.decomposition import PCA
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import (
+    GridSearchCV,
+    RandomizedSearchCV,
+    StratifiedKFold,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    validation_curve,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC
+
+from separatrix import accel
+from separatrix.accel import counters
+
+DIGITS, NUMBERS = load_digits(return_X_y=True)
+DIGITS, NUMBERS = DIGITS[:400], NUMBERS[:400]
+X, Y = load_breast_cancer(return_X_y=True)
+X = scale(X)
+STRICT = SVC(tol=1e-5)
+GRID = {"C": [0.1, 1, 10], "gamma": [3e-4, 1e-3, "scale"]}
+SPIPE = make_pipeline(StandardScaler(), PCA(20, svd_solver="full"), STRICT)
+
+SEARCHES = {
+    "plain": (GridSearchCV(STRICT, GRID), DIGITS, NUMBERS),
+    "two classes": (GridSearchCV(STRICT, GRID, cv=3), X, Y),
+    "kernels": (
+        GridSearchCV(
+            STRICT,
+            [{"kernel": ["linear"], "C": [0.01, 0.1]}, {"kernel": ["rbf", "poly"], "C": [1, 2]}],
+            cv=3,
+        ),
+        X,
+        Y,
+    ),
+    "weights": (
+        GridSearchCV(STRICT, {"C": [1, 10], "class_weight": [None, "balanced", {0: 3}]}, cv=3), X, Y
+    ),
+    "scores": (
+        GridSearchCV(
+            SVC(tol=1e-7), {"C": [0.1, 1]}, scoring=["accuracy", "roc_auc", "f1"], refit="roc_auc",
+            return_train_score=True, cv=3,
+        ), X, Y
+    ),
+    "jobs": (GridSearchCV(STRICT, {"C": [1, 10]}, n_jobs=2, cv=3), X, Y),
+    "pipeline": (
+        GridSearchCV(SPIPE, {"svc__C": [1, 10], "pca__n_components": [5, 20]}, cv=3), DIGITS, NUMBERS
+    ),
+    "random": (
+        RandomizedSearchCV(
+            STRICT, {"C": [0.1, 1, 10], "gamma": [1e-3, 1e-2]}, n_iter=4, random_state=0, cv=3
+        ),
+        X, Y,
+    ),
+    "shuffled": (
+        GridSearchCV(STRICT, {"C": [1, 10]}, cv=StratifiedKFold(3, shuffle=True, random_state=1)), X, Y
+    ),
+    "neighbours": (
+        GridSearchCV(
+            KNeighborsClassifier(),
+            {"n_neighbors": [1, 4, 9], "weights": ["uniform", "distance"], "p": [1, 2]},
+            return_train_score=True,
+        ), X, Y,
+    ),
+    "neighbours in a pipeline": (
+        GridSearchCV(
+            make_pipeline(StandardScaler(), KNeighborsClassifier()),
+            {"kneighborsclassifier__n_neighbors": [1, 5]}, scoring="neg_log_loss",
+        ), X, Y,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _counted(monkeypatch):
+    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds: True)
+    counters.reset()
+    yield
+    accel.unpatch()
+    counters.reset()
+
+
+def served():
+    """Calls in searches that separatrix served, and those that scikit-learn did."""
+    found = [calls for name, calls in counters.CALLS.items() if "in a search" in name]
+    return sum(c.ours for c in found), sum(c.theirs.total() for c in found)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_tables_and_choices_are_scikit_learns(name):
+    from sklearn.base import clone
+
+    search, A, y = SEARCHES[name]
+    theirs = clone(search).fit(A, y)
+    with accel.patched():
+        ours = clone(search).fit(A, y)
+    calls, left = served()
+    assert left == 0, counters.report()
+    assert calls == len(theirs.cv_results_["params"]) * theirs.n_splits_
+    assert sorted(vars(ours)) == sorted(vars(theirs))
+    assert list(ours.cv_results_) == list(theirs.cv_results_)
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    for key, wanted in theirs.cv_results_.items():
+        found = ours.cv_results_[key]
+        assert type(found) is type(wanted), key
+        if "time" in key or "rank" in key or key == "params":
+            continue
+        if key.startswith("param_"):
+            assert found.dtype == wanted.dtype
+            assert list(found) == list(wanted)
+        else:
+            np.testing.assert_allclose(found, wanted, atol=0.003, err_msg=key)
+    best = theirs.cv_results_[
+        "rank_test_" + (search.refit if search.refit is not True else "score")
+    ]
+    assert best[ours.best_index_] <= 2
+    assert np.mean(ours.predict(A) == theirs.predict(A)) > 0.99
+
+
+def test_cross_validation_is_served_too():
+    wanted = cross_val_score(STRICT, X, Y)
+    more = cross_validate(STRICT, X, Y, return_train_score=True, cv=3)
+    curve = validation_curve(STRICT, X, Y, param_name="C", param_range=[0.1, 1.0], cv=3)
+    with accel.patched():
+        np.testing.assert_allclose(cross_val_score(STRICT, X, Y), wanted)
+        found = cross_validate(STRICT, X, Y, return_train_score=True, cv=3)
+        for ours, theirs in zip(
+            validation_curve(STRICT, X, Y, param_name="C", param_range=[0.1, 1.0], cv=3),
+            curve,
+            strict=True,
+        ):
+            np.testing.assert_allclose(ours, theirs)
+    assert list(found) == list(more)
+    np.testing.assert_allclose(found["train_score"], more["train_score"])
+    assert served() == (5 + 3 + 6, 0)
+
+
+def test_learning_curves_have_folds_of_their_own():
+    sizes, *wanted = learning_curve(STRICT, X, Y, cv=3, train_sizes=[0.5, 1.0])
+    with accel.patched():
+        same, *found = learning_curve(STRICT, X, Y, cv=3, train_sizes=[0.5, 1.0])
+    np.testing.assert_array_equal(sizes, same)
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def score_by_samples(model, X, y):
+    return float(np.mean(model.predict(X) == y) + 0.0 * X[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("search", "reason"),
+    [
+        (GridSearchCV(SVC(), {"C": [1]}, scoring=score_by_samples), "a function as the score"),
+        (GridSearchCV(SVC(max_iter=10_000), {"C": [1]}), "max_iter or verbose"),
+        (GridSearchCV(SVC(), {"kernel": [lambda A, B: A @ B.T]}), "precomputed or own kernel"),
+    ],
+)
+def test_other_searches_are_left_to_scikit_learn(search, reason):
+    with accel.patched():
+        search.fit(X, Y)
+    assert search.best_score_ > 0.9
+    assert counters.CALLS["SVC in a search"].theirs == {reason: 1}
+
+
+def test_weights_of_samples_are_left_to_scikit_learn():
+    with accel.patched():
+        GridSearchCV(SVC(), {"C": [1]}).fit(X, Y, sample_weight=np.ones(len(Y)))
+    assert counters.CALLS["SVC in a search"].theirs == {"parameters of fit": 1}
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
+def test_errors_and_warnings_are_scikit_learns_own():
+    with accel.patched():
+        with pytest.raises(ValueError, match="The 'C' parameter of SVC must be a float"):
+            GridSearchCV(SVC(), {"C": [-1.0]}, error_score="raise").fit(X, Y)
+        with pytest.warns(FitFailedWarning, match="fits failed"):
+            GridSearchCV(SVC(), {"C": [-1.0, 1.0]}).fit(X, Y)
