@@ -45,7 +45,9 @@ def is_worth_it(seconds: float) -> bool:
     """Whether a call that scikit-learn serves in so many seconds is worth serving."""
     if not SETTINGS.fallback:
         return True
-    if _Loaded.ours or seconds_of_theirs() >= LOADING:  # what such calls took would have paid for it
+    if (
+        _Loaded.ours or seconds_of_theirs() >= LOADING
+    ):  # what such calls took would have paid for it
         return seconds >= SMALLEST
     return seconds >= FIRST_LOAD
 
