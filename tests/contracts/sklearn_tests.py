@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from separatrix import accel
-from separatrix.accel.settings import SETTINGS
+from separatrix.accel.switch_state import SETTINGS
 
 QUIET = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=line", "-c", "/dev/null"]
 

@@ -353,8 +353,8 @@ def test_barely_separable_classes_are_detected(X, y):
 
 @pytest.mark.parametrize(
     ("weights", "sentence"),
-    [({0: 0, 1: 0}, "all but one class"), ({0: 0}, "all but one class"), ({0: "x"}, "at least 0")],
+    [({0: 0, 1: 0}, "all samples have weight 0"), ({0: "x"}, "at least 0")],
 )
-def test_class_weights_of_zero_for_all_but_one_class_are_refused(weights, sentence):
+def test_class_weights_of_zero_for_all_classes_are_refused(weights, sentence):
     with pytest.raises(ValueError, match=sentence):
         LogisticRegression(class_weight=weights).fit(NOISY, SIDES)

@@ -11,8 +11,8 @@ from typing import Any
 
 from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs, seconds_of_theirs
-from separatrix.accel.settings import SETTINGS
-from separatrix.accel.targets import Target
+from separatrix.accel.replacements import Target
+from separatrix.accel.switch_state import SETTINGS
 
 LOADING = 0.6  # seconds to load the compiled code, once
 FIRST_LOAD = 0.5  # seconds of scikit-learn in one call, or in all so far, that are worth loading it
@@ -45,7 +45,9 @@ def is_worth_it(seconds: float) -> bool:
     """Whether a call that scikit-learn serves in so many seconds is worth serving."""
     if not SETTINGS.fallback:
         return True
-    if _Loaded.ours or seconds_of_theirs() >= LOADING:  # what such calls took would have paid for it
+    if (
+        _Loaded.ours or seconds_of_theirs() >= LOADING
+    ):  # what such calls took would have paid for it
         return seconds >= SMALLEST
     return seconds >= FIRST_LOAD
 
@@ -60,8 +62,8 @@ def require_worth(seconds: float) -> None:
 @cache
 def load(path: str) -> Callable[..., Any]:
     """A function of this package, by "module:name"."""
-    place, function = path.split(":")
-    adapter: Callable[..., Any] = getattr(import_module(f"separatrix.accel.{place}"), function)
+    home, function = path.split(":")
+    adapter: Callable[..., Any] = getattr(import_module(f"separatrix.accel.{home}"), function)
     return adapter
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from separatrix.accel.dispatch import NotServed, prefer_theirs
-from separatrix.accel.neighbors import search, voters_of
+from separatrix.accel.neighbor_search import search, voters_of
 from separatrix.accel.searches import Cell, Solved
 from separatrix.estimators.metrics.votes import factors_of
 from separatrix.solvers.nearest.ranking import Neighbors

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs
 from separatrix.accel.dispatch import NotServed, load, require_worth
-from separatrix.accel.settings import SETTINGS
+from separatrix.accel.switch_state import SETTINGS
 from separatrix.types import Codes
 
 SOLVERS = {  # of the last step, by name: where it is defined, and what solves its cells

@@ -28,7 +28,7 @@ from separatrix.types import Codes, Gram, Matrix, Vector
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 
-class Samples(NamedTuple):
+class SearchSamples(NamedTuple):
     """The samples of some cells, in the order of their classes."""
 
     X: Any
@@ -66,12 +66,14 @@ def _require_served(model: Any) -> None:
         raise NotServed("max_iter or verbose")
 
 
-def _samples_of(X: Any, y: Any, codes: Codes, classes: Any, cells: list[Cell]) -> Iterator[Samples]:
+def _samples_of(
+    X: Any, y: Any, codes: Codes, classes: Any, cells: list[Cell]
+) -> Iterator[SearchSamples]:
     """The samples as the last step sees them: the same for all folds, or each fold's own."""
     if cells[0].steps is None:
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
         order = np.argsort(codes, kind="stable")
-        yield Samples(X[order], order, codes[order], classes, cells)
+        yield SearchSamples(X[order], order, codes[order], classes, cells)
         return
     groups: dict[tuple[str, int], list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -86,10 +88,10 @@ def _samples_of(X: Any, y: Any, codes: Codes, classes: Any, cells: list[Cell]) -
         merged = check_array(merged, accept_sparse="csr", dtype=np.float64)
         rows = np.concatenate([train, wanted])
         order = np.argsort(codes[rows], kind="stable")
-        yield Samples(merged[order], rows[order], codes[rows][order], classes, own)
+        yield SearchSamples(merged[order], rows[order], codes[rows][order], classes, own)
 
 
-def _solve_samples(samples: Samples) -> Iterator[tuple[int, Solved]]:
+def _solve_samples(samples: SearchSamples) -> Iterator[tuple[int, Solved]]:
     """Cells that share their samples, kernel by kernel."""
     by_kernel: dict[tuple[Kernel, float], list[Cell]] = defaultdict(list)
     for cell in samples.cells:
@@ -105,7 +107,7 @@ def _solve_samples(samples: Samples) -> Iterator[tuple[int, Solved]]:
         yield from _solve_kernel(samples, gram, cells, tol, begun)
 
 
-def _kernel_of(cell: Cell, samples: Samples) -> Kernel:
+def _kernel_of(cell: Cell, samples: SearchSamples) -> Kernel:
     """The kernel of a cell; gamma="scale" is that of the training samples."""
     model = cell.model
     learned = samples.X
@@ -122,7 +124,11 @@ def _kernel_of(cell: Cell, samples: Samples) -> Kernel:
 
 
 def _solve_kernel(
-    samples: Samples, gram: Gram, cells: list[Cell], tol: float, begun: dict[Hashable, list[Vector]]
+    samples: SearchSamples,
+    gram: Gram,
+    cells: list[Cell],
+    tol: float,
+    begun: dict[Hashable, list[Vector]],
 ) -> Iterator[tuple[int, Solved]]:
     """Cells over one Gram matrix: those with the same values of C are solved together."""
     chains: dict[Hashable, list[Cell]] = defaultdict(list)  # of one fold and one class weight
@@ -142,11 +148,11 @@ def _solve_kernel(
         for chain, supports in zip(group, path.supports, strict=True):
             wanted = samples.positions(chain[0].wanted)
             S = as_numpy(scores_of_all(supports, gram, wanted))  # (wanted, Cs, p)
-            for place, c in enumerate(path.reached):
-                yield chain[c].number, _predict(chain[c], samples, S[:, place])
+            for index, c in enumerate(path.reached):
+                yield chain[c].number, _predict(chain[c], samples, S[:, index])
 
 
-def _weights_of(cell: Cell, samples: Samples) -> Vector:
+def _weights_of(cell: Cell, samples: SearchSamples) -> Vector:
     """Factors of C of the samples: the weights of their classes, 0 outside of the training."""
     where = samples.positions(cell.train)
     labels = samples.classes[samples.y[where]]
@@ -156,7 +162,7 @@ def _weights_of(cell: Cell, samples: Samples) -> Vector:
     return weights
 
 
-def _predict(cell: Cell, samples: Samples, S: Matrix) -> Solved:
+def _predict(cell: Cell, samples: SearchSamples, S: Matrix) -> Solved:
     """Labels and decision values of the wanted rows, from scores at the boundaries, (wanted, p)."""
     k, model = len(samples.classes), cell.model
     n = int(max(samples.rows.max(), cell.wanted.max())) + 1

@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from separatrix.accel.dispatch import replace
-from separatrix.accel.settings import SETTINGS
-from separatrix.accel.targets import CLASSES, TARGETS
+from separatrix.accel.replacements import CLASSES, TARGETS
+from separatrix.accel.switch_state import SETTINGS
 
 VARIABLE = "SEPARATRIX_ACCEL"  # of the environment: processes started from here are patched as well
 ABSENT = object()
@@ -77,8 +77,8 @@ def _patch_module(module: ModuleType) -> None:
             _set(owner, target.name, replace(original, target), restore)
     if name in CLASSES:
         attribute, path = CLASSES[name]
-        place, function = path.split(":")
-        make = getattr(import_module(f"separatrix.accel.{place}"), function)
+        home, function = path.split(":")
+        make = getattr(import_module(f"separatrix.accel.{home}"), function)
         _set(module, attribute, make(getattr(module, attribute)), restore)
 
 

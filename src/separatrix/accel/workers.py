@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from separatrix.accel.settings import SETTINGS
+from separatrix.accel.switch_state import SETTINGS
 
 
 def batched_calls(original: type) -> type:

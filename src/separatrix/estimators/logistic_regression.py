@@ -192,6 +192,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         blocks = blocks_of(
             self, X, y, sample_weight, class_weight=self.class_weight, balance="weights"
         )
+        if isinstance(blocks, ArrayBlocks) and not blocks.weights.any():
+            raise DataError("all samples have weight 0; raise a weight of a class or of a sample")
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # unknown for a search
         hessian = self.posterior is not None or C is None  # at the peak

@@ -92,7 +92,7 @@ class Perceptron(OnlineMachine):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> Perceptron(predictor="average").fit(X, y).score(X, y) > 0.95
+    >>> Perceptron(predictor="average", multi_class="argmax").fit(X, y).score(X, y) > 0.95
     True
 
     References

@@ -195,7 +195,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             more["ensure_all_finite"] = "allow-nan"
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
-        if samples.dtype == np.longdouble and samples.dtype != np.float64:
+        if samples.dtype.kind == "f" and samples.dtype.itemsize > 8:  # long floats
             samples = samples.astype(np.float64)
             checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
         if issparse(samples):  # compiled loops trust the indices

@@ -55,7 +55,7 @@ TARGETS: dict[str, list[Target]] = {
         Target("", "_fit_liblinear", "linear:logistic_liblinear", LOGISTIC, "liblinear"),
     ],
     "sklearn.neighbors._classification": _methods(
-        "KNeighborsClassifier", "kneighbors predict predict_proba", "neighbors", "kneighbors"
+        "KNeighborsClassifier", "kneighbors predict predict_proba", "neighbor_search", "kneighbors"
     ),
     "sklearn.discriminant_analysis": [
         Target(
@@ -75,7 +75,7 @@ TARGETS: dict[str, list[Target]] = {
         )
     ],
     "sklearn.neighbors._unsupervised": _methods(
-        "NearestNeighbors", "kneighbors", "neighbors", "kneighbors"
+        "NearestNeighbors", "kneighbors", "neighbor_search", "kneighbors"
     ),
 }
 

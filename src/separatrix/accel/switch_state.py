@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Settings:
+class SwitchState:
     """State of the switch, of this process."""
 
     active: bool = False
@@ -18,4 +18,4 @@ class Settings:
     """Of the environment, before the switch was turned on."""
 
 
-SETTINGS = Settings()
+SETTINGS = SwitchState()
