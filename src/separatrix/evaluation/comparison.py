@@ -69,6 +69,20 @@ class Comparison:
         return math.inf if math.isnan(mean) else mean
 
     @property
+    def at_edge(self) -> dict[str, str]:
+        """Models whose search still ended at the last value of a widened grid, in words."""
+        found = {}
+        for name, evaluation in self.evaluations.items():
+            counts = Counter(edge for edges in evaluation.edges for edge in edges.items())
+            words = [
+                f"{param} is the {end} tried in {count} of {len(evaluation.splits)} splits"
+                for (param, end), count in counts.items()
+            ]
+            if words:
+                found[name] = ", ".join(words)
+        return found
+
+    @property
     def splits_in_words(self) -> str:
         """The protocol in words, or the number of splits."""
         count = len(self._splits)
@@ -214,6 +228,7 @@ class Comparison:
         }
         for title, lines in (
             ("chosen", {name: words for name, words in chosen.items() if words}),
+            ("best value at the end of the grid", self.at_edge),
             ("not converged", warned),
             ("failed", self.failed),
             ("left out", self.left_out),

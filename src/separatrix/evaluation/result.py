@@ -118,6 +118,7 @@ class Evaluation:
     fit_seconds: Vector | None = None
     predict_seconds: Vector | None = None  # for the test rows
     settings: list[dict[str, Any]] = field(default_factory=list)  # chosen parameters of each split
+    edges: list[dict[str, str]] = field(default_factory=list)  # those at the end of what was tried
 
     @property
     def chosen(self) -> Codes:

@@ -114,6 +114,19 @@ def chosen_params(model: Any) -> dict[str, Any]:
     return {}
 
 
+def edge_params(model: Any) -> dict[str, str]:
+    """Parameters whose chosen value is the "smallest" or "largest" that a search tried.
+
+    >>> from sklearn.datasets import load_iris
+    >>> edge_params(KNeighborsCV(k_max=19).fit(*load_iris(return_X_y=True)))
+    {'n_neighbors': 'largest'}
+    """
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, KNeighborsCV):
+        return {"n_neighbors": "largest"} if last.best_k_ == last.k_max > 1 else {}
+    return {name.split("__")[-1]: end for name, end in getattr(last, "edges_", {}).items()}
+
+
 def best_model(model: Any) -> Any:
     """The best model of a fitted search, in the same pipeline, without refitting.
 

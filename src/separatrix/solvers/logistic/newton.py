@@ -105,7 +105,9 @@ def solve_newton(
         found = _search_line(at, theta, now, step, slope, not near)
         if found is None and largest_entry(now, weight) > tol:
             # where H is nearly 0, far beyond a peak, Newton's step is too long by many powers of 10
-            step = -_solved(H, now.gradient, precision, damping=np.linalg.norm(now.gradient) / BOLDEST)
+            step = -_solved(
+                H, now.gradient, precision, damping=np.linalg.norm(now.gradient) / BOLDEST
+            )
             slope = float(np.vdot(now.gradient, step))
             found = _search_line(at, theta, now, step, slope, True)
         if found is None:
