@@ -83,6 +83,7 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
     device: str
     _kind: ClassVar[type]  # of the estimator
     _best_name: ClassVar[str]  # attribute of the best model
+    _combines: Any = False  # whether the kernels are combined, not chosen from
 
     def decision_function(self, X: Any) -> Any:
         """The decision function of the best model."""
@@ -141,7 +142,7 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
     def _kernel_grid(self, model: Any, X: Any, name: str) -> KernelGrid:
         """The kernels, or the estimator's own, with `gammas`; `name` is what a value of gamma sets."""
         owner = type(self).__name__
-        if self.kernels is None or isinstance(self.kernels, str):
+        if self.kernels is None or self._combines:
             resolved = [resolve_kernel(owner, model.kernel, X, **model._kernel_parameters())]
         else:
             resolved = self._resolve_kernels(model, X)
