@@ -27,7 +27,7 @@ X, Y = load_iris(return_X_y=True)
 REFUSED = """
 KNeighborsClassifier n_neighbors=0 n_neighbors=2.5 n_neighbors=None weights='squares' algorithm='tree'
 KNeighborsClassifier leaf_size=0 p=0 p=float('nan') metric=7 metric_params=3 ties='first' k_max=0 n_jobs=0
-KNeighborsClassifier class_weight='heavy' device='gpu'
+KNeighborsClassifier class_weight='heavy' device='gpu' smoothing=-1
 Perceptron max_iter=0 penalty='l2' tol=-1.0 eta0=0.0 shuffle='yes' multi_class='ovo' predictor='best'
 Perceptron bias=None validation_fraction=1.0 class_weight='heavy' class_weight={0:-1.0} time_limit=0
 Perceptron random_state='seed' n_iter_no_change=0 min_gain=-1 min_iter=0 early_stopping=1 warm_start=None

@@ -159,7 +159,9 @@ def compare_data(
     words = [word for key, value in given.items() if value for word in (f"--{key}", str(value))]
     words += [] if header is None else ["--header" if header else "--no-header"]
     command = shlex.join(["separatrix", "compare", called or name, *words])
-    with busy("learning curve of the best model", show=progress):
-        more = inspect_best(comparison, estimators, samples)
+    more: dict[str, Any] = {}
+    if not comparison.interrupted:
+        with busy("learning curve of the best model", show=progress):
+            more = inspect_best(comparison, estimators, samples)
     page = write_report(comparison, out / "report.html", data=data, command=command, **more)
     return comparison, page, data.notes

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from separatrix.cli.common import (
+    INTERRUPTED,
     Command,
     device_option,
     file_options,
@@ -180,8 +181,12 @@ def compare(
         print_message(f"note: {note}", quiet=quiet)
     if as_json:
         files = [] if page is None else [page]
-        show_json({"rows": comparison.rows(), "left_out": comparison.left_out, "files": files})
-        return
-    click.echo(comparison)
-    if page is not None:
-        print_message(f"wrote {page}", quiet=quiet)
+        names = ("left_out", "not_tried", "failed", "unfinished", "at_edge", "interrupted")
+        more = {name: getattr(comparison, name) for name in names}
+        show_json({"rows": comparison.rows(), **more, "files": files})
+    else:
+        click.echo(comparison)
+        if page is not None:
+            print_message(f"wrote {page}", quiet=quiet)
+    if comparison.interrupted:
+        click.get_current_context().exit(INTERRUPTED)

@@ -313,11 +313,11 @@ class SvmGrid(NamedTuple):
         def score(cells: list[Cell]) -> list[float]:
             nonlocal unfinished
             by_kernel: dict[Cell, list[int]] = {}
-            for c, *column in cells:
-                by_kernel.setdefault(tuple(column), []).append(c)
+            for cell in cells:
+                by_kernel.setdefault(cell[1:], []).append(cell[0])
             grams = shared.grams([self.columns.kernel(column) for column in by_kernel])
             for (column, numbers), gram in zip(by_kernel.items(), grams, strict=True):
-                found = np.zeros((len(numbers), len(folds)))
+                found: Matrix = np.zeros((len(numbers), len(folds)))
                 if not monitor.should_stop():
                     Cs = [self.Cs.at(c) for c in numbers]
                     start = begun.setdefault(min(Cs), [])
@@ -330,8 +330,7 @@ class SvmGrid(NamedTuple):
         best, tried = search_widening(list(axes.values()), score)
         tried_in_order = sorted(tried)
         cells = [
-            {"C": self.Cs.at(c), **self.columns.params(tuple(column))}
-            for c, *column in tried_in_order
+            {"C": self.Cs.at(cell[0]), **self.columns.params(cell[1:])} for cell in tried_in_order
         ]
         table = np.array([scores[cell] for cell in tried_in_order])
         return GridScores(cells, table, find_edges(axes, tried, best), unfinished)

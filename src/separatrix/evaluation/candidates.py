@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from separatrix.estimators.base.grid_widening import WIDEN, WideningSearchCV
+from separatrix.estimators.base.nystroem_search import NystroemSVCCV
 from separatrix.estimators.base.tuned import KNeighborsCV
 from separatrix.estimators.categorical_bayes import CategoricalNB
 from separatrix.estimators.kernel_features import KernelFeatures
@@ -39,6 +40,7 @@ MAX_KERNEL_ROWS = 10_000  # every fold of every candidate reads the Gram matrix
 MAX_NEIGHBOR_ROWS = 50_000  # every row is compared with every other
 MAX_FACTORISED = 3_000  # features, or rows if these are fewer, of a factorised matrix
 MAX_EVIDENCE_FEATURES = 200  # every step computes a posterior
+MIN_EVIDENCE_ROWS = 20  # of the rarer class
 CS = (0.1, 1.0, 10.0)  # before a grid is widened
 WL_ITERATIONS = 3  # of the Weisfeiler-Lehman features of graphs
 
@@ -106,6 +108,13 @@ def obstacle(model: SuiteModel, profile: DataProfile, *, requested: bool) -> str
     return next(filter(None, (_CONDITIONS[name](profile) for name in conditions)), "")
 
 
+def is_too_slow(model: SuiteModel, profile: DataProfile) -> bool:
+    """Whether the data suits the model but has too many rows or features for a quick comparison."""
+    if any(_CONDITIONS[name](profile) for name in model.requires):
+        return False
+    return any(_CONDITIONS[name](profile) for name in model.fast_if if name in _SPEED)
+
+
 def _gaussian_svm(context: BuildContext) -> Pipeline:
     return context.pipeline(SVCCV(CS, "scale", cv=context.folds, widen=WIDEN))
 
@@ -113,6 +122,10 @@ def _gaussian_svm(context: BuildContext) -> Pipeline:
 def _polynomial_svm(context: BuildContext) -> Pipeline:
     kernels = [Polynomial(degree, coef0=1.0) for degree in (2, 3)]
     return context.pipeline(SVCCV(CS, "scale", kernels=kernels, cv=context.folds, widen=WIDEN))
+
+
+def _nystroem_svm(context: BuildContext) -> Pipeline:
+    return context.pipeline(NystroemSVCCV(Cs=CS, cv=context.folds, random_state=context.seed))
 
 
 def _object_svm(context: BuildContext) -> Pipeline:
@@ -134,7 +147,11 @@ def _kernel_perceptron(context: BuildContext) -> Pipeline:
 
 
 def _logistic_regression(context: BuildContext) -> Pipeline:
-    if context.profile.k == 2 and 0 < context.profile.d <= MAX_EVIDENCE_FEATURES:
+    profile = context.profile
+    enough = profile.smallest >= max(
+        MIN_EVIDENCE_ROWS, profile.d
+    )  # else its Gaussian is a rough guess
+    if profile.k == 2 and 0 < profile.d <= MAX_EVIDENCE_FEATURES and enough:
         return context.pipeline(LogisticRegression(C="evidence"))
     model = LogisticRegression(solver="lbfgs", max_iter=1000)
     return context.pipeline(context.search(model, C=CS))
@@ -164,6 +181,7 @@ def _categorical_bayes(context: BuildContext) -> Pipeline:
 _BUILDERS: dict[str, Callable[[BuildContext], Pipeline]] = {
     "gaussian_svm": _gaussian_svm,
     "polynomial_svm": _polynomial_svm,
+    "nystroem_svm": _nystroem_svm,
     "object_svm": _object_svm,
     "kernel_perceptron": _kernel_perceptron,
     "logistic_regression": _logistic_regression,
@@ -212,6 +230,11 @@ def _no_words(profile: DataProfile) -> str:
     return f"a linear model is as good on {features}" if features else ""
 
 
+_SPEED = (
+    "kernel rows",
+    "neighbour rows",
+    "small factorisation",
+)  # conditions of a quick comparison
 _CONDITIONS: dict[str, Callable[[DataProfile], str]] = {  # each returns what is wrong, or ""
     "counts": lambda profile: "" if profile.counts else "needs counts: integers of at least 0",
     "dense columns": lambda profile: "" if profile.kind == "vectors" else _table(profile),
@@ -221,6 +244,7 @@ _CONDITIONS: dict[str, Callable[[DataProfile], str]] = {  # each returns what is
     "no words": _no_words,
     "rows per class": _rows_per_class,
     "small factorisation": _small_factorisation,
+    "vectors": lambda profile: "" if profile.kind == "vectors" else "needs a table of numbers",
     "strings": lambda profile: "" if profile.kind in ("text", "sequences") else "needs strings",
     "table": _table,
 }

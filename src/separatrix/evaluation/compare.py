@@ -85,7 +85,8 @@ def compare(
         Callback with the name and the `Evaluation` of each classifier once it is finished.
 
     A classifier that fails is listed in `failed` with the reason; the others continue. Convergence
-    warnings are counted in `unfinished`; every other warning is shown once per model.
+    warnings are counted in `unfinished`; every other warning is shown once per model. Ctrl-C ends the
+    comparison with the classifiers that are finished, if there are any; the others are in `not_tried`.
 
     Examples
     --------
@@ -114,6 +115,7 @@ def compare(
         "random_state": random_state,
         "progress": progress,
     }
+    interrupted = False
     with bar("compare", len(models), show=False) as advance:
         for name, model in models.items():
             with busy(name, show=False), warnings.catch_warnings(record=True) as caught:
@@ -122,6 +124,12 @@ def compare(
                     evaluations[name] = evaluate(model, samples, name=name, **options)
                 except Exception as error:
                     failed[name] = error
+                except KeyboardInterrupt:
+                    if not evaluations:
+                        raise
+                    interrupted = True
+            if interrupted:
+                break
             count = _count_unconverged(caught)
             if name in evaluations:
                 if count:
@@ -131,9 +139,18 @@ def compare(
             advance()
     if not evaluations:
         raise _error_of_all(failed)
-    left_out = models.left_out if isinstance(models, Suite) else {}
-    reasons = {name: _in_one_line(error) for name, error in failed.items()}
-    comparison = Comparison(evaluations, left_out, reasons, unfinished, protocol, metric)
+    suited = models if isinstance(models, Suite) else Suite({}, {}, {})
+    later = [name for name in models if interrupted and name not in (*evaluations, *failed)]
+    comparison = Comparison(
+        evaluations,
+        left_out=suited.left_out,
+        failed={name: _in_one_line(error) for name, error in failed.items()},
+        unfinished=unfinished,
+        protocol=protocol,
+        metric=metric,
+        not_tried={**suited.not_tried, **dict.fromkeys(later, "interrupted")},
+        interrupted=interrupted,
+    )
     if all(np.isnan(found.metric(metric)[0]).all() for found in evaluations.values()):
         raise DataError(
             f"{metric} needs probabilities or scores, which none of these classifiers has"

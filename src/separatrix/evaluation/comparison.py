@@ -50,6 +50,8 @@ class Comparison:
     unfinished: dict[str, int] = field(default_factory=dict)  # convergence warnings by name
     protocol: SplitProtocol | None = None
     metric: str = "error"  # by which classifiers are ranked and tested
+    not_tried: dict[str, str] = field(default_factory=dict)  # would suit: why not, by title
+    interrupted: bool = False
 
     @property
     def best(self) -> str:
@@ -121,7 +123,8 @@ class Comparison:
         corrected t test, and `p_holm` among all pairs of models. `fit_seconds` and `predict_seconds`
         are means over splits, None if models shared their work; `seconds` is the total. `chosen` are the
         parameters chosen in each split. If any model has probabilities there are `log_loss` and
-        `brier`, None for models without.
+        `brier`, None for models without. `converged` is False if any fit, those of searches included,
+        missed its tolerance; the printed table marks such a model by an asterisk.
         """
         best = self.best
         tests = {frozenset(pair["models"]): pair for pair in self.pairs()}
@@ -134,6 +137,7 @@ class Comparison:
             rows.append(
                 {
                     "model": name,
+                    "converged": name not in self.unfinished,
                     "train_error": 100 * float(found.train_error.mean()),
                     "test_error": 100 * float(found.test_error.mean()),
                     "test_sd": 100 * float(found.test_error.std()),
@@ -153,8 +157,23 @@ class Comparison:
             )
         return sorted(rows, key=lambda row: self._mean_loss(row["model"]))
 
+    @property
+    def warning(self) -> str:
+        """What the ranking does not know, in one sentence, or ""."""
+        words = []
+        if self.interrupted:
+            words.append("Interrupted: only what was finished is listed.")
+        if self.not_tried:
+            reasons: dict[str, list[str]] = {}
+            for name, why in self.not_tried.items():
+                reasons.setdefault(why, []).append(name)
+            each = [f"{'; '.join(names)} ({why})" for why, names in reasons.items()]
+            words.append(f"Not tried: {'; '.join(each)}.")
+        return " ".join(words)
+
     def __str__(self) -> str:
-        return "\n".join([self._how(), *self._table(), *self._notes()])
+        warning = textwrap.wrap(self.warning, COLUMNS)
+        return "\n".join([*warning, self._how(), *self._table(), *self._notes()])
 
     @property
     def _unit(self) -> float:
@@ -206,7 +225,7 @@ class Comparison:
             bounds = f"{row['low']:.1f}..{row['high']:.1f}"
             behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
             yield (
-                f"{shorten(row['model'], 24):<25}"
+                f"{shorten(self._marked(row['model']), 24):<25}"
                 + _number(row["train_error"], 6, 2)
                 + _number(row["test_error"], 8, 2)
                 + f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
@@ -220,10 +239,14 @@ class Comparison:
                 )
             )
 
+    def _marked(self, name: str) -> str:
+        """The name, with an asterisk if fits of the model did not converge."""
+        return f"*{name}" if name in self.unfinished else name
+
     def _notes(self) -> Iterator[str]:
         chosen = {name: _usual(found.settings) for name, found in self.evaluations.items()}
         warned = {
-            name: f"{count} fits missed their tolerance, including those of searches"
+            self._marked(name): f"{count} fits missed their tolerance, including those of searches"
             for name, count in self.unfinished.items()
         }
         for title, lines in (
@@ -231,7 +254,7 @@ class Comparison:
             ("best value at the end of the grid", self.at_edge),
             ("not converged", warned),
             ("failed", self.failed),
-            ("left out", self.left_out),
+            ("left out", {n: w for n, w in self.left_out.items() if n not in self.not_tried}),
         ):
             if lines:
                 yield f"{title}:"

@@ -87,7 +87,7 @@ def comparison_page(
         title=f"Classifiers compared on {data.name}"
         if data is not None
         else "Classifiers compared",
-        summary=_summary(rows, best, protocol),
+        summary=[*filter(None, [comparison.warning]), *_summary(rows, best, protocol)],
         sections=[section for section in sections if section is not None],
         command=command,
         python=python or _python(comparison, data),

@@ -152,7 +152,7 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
             if "gamma" not in kernel.get_params():
                 must_be = f"None for {kernel!r}, which has none"
                 raise ParameterError(owner, "gammas", must_be, self.gammas)
-        given = GAMMA_FACTORS
+        given: Sequence[Any] = GAMMA_FACTORS
         unit = 1.0
         if isinstance(self.gammas, str) and self.gammas == "scale":
             unit = width(owner, "scale", X)

@@ -57,6 +57,14 @@ RECORDS = (
                 tuned={"max_iter": 5000},
                 grid={"C": (0.01, 0.1, 1.0, 10.0)},
             ),
+            SuiteModel(
+                "nystroem-svm",
+                "linear SVM, Nystroem features",
+                build="nystroem_svm",
+                requires=("vectors",),
+                data_kinds=("vectors",),
+                instead_of="svm",
+            ),
         ),
         playground=PlaygroundRecord(
             "linear-svm",
