@@ -17,6 +17,7 @@ from separatrix.estimators.base.grid_widening import WIDEN
 from separatrix.estimators.base.parameters import Estimator, integer, with_parameters
 from separatrix.estimators.feature_maps import Nystroem
 from separatrix.estimators.linear_svc import LinearSVC
+from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
 
 
@@ -32,6 +33,8 @@ class NystroemSVCCV(ClassifierMixin, Estimator):
         Rows, in the proportions of the classes, on which `SVCCV` chooses C and gamma.
     Cs, cv
         As in `SVCCV`; its grid widens.
+    class_weight
+        As in `SVC`.
     random_state
         Seed of the rows and of the landmarks.
 
@@ -56,6 +59,7 @@ class NystroemSVCCV(ClassifierMixin, Estimator):
     max_rows: int = integer(3000, least=2)
     Cs: Sequence[float] = (0.1, 1.0, 10.0)
     cv: Any = 3
+    class_weight: Any = None
     random_state: int = 0
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -65,13 +69,16 @@ class NystroemSVCCV(ClassifierMixin, Estimator):
         rows = np.arange(n)
         if n > self.max_rows:
             rows = subsample(y, self.max_rows, seed=self.random_state)
-        search = SVCCV(self.Cs, "scale", cv=self.cv, widen=WIDEN).fit(X[rows], y[rows])
+        weighted = SVC(class_weight=self.class_weight)
+        search = SVCCV(self.Cs, "scale", cv=self.cv, widen=WIDEN, estimator=weighted)
+        search.fit(X[rows], y[rows])
         self.best_params_, self.best_score_ = search.best_params_, search.best_score_
         self.cv_results_, self.edges_ = search.cv_results_, search.edges_
         landmarks = min(self.n_components, n)
         gamma, C = self.best_params_["gamma"], self.best_params_["C"]
         features = Nystroem(gamma=gamma, n_components=landmarks, random_state=self.random_state)
-        machine = LinearSVC(C=C, random_state=self.random_state)
+        how: dict[str, Any] = {"class_weight": self.class_weight, "random_state": self.random_state}
+        machine = LinearSVC(C=C, **how)
         self.best_estimator_ = Pipeline([("map", features), ("model", machine)]).fit(X, y)
         self.classes_ = self.best_estimator_.classes_
         return self
