@@ -60,9 +60,9 @@ def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
     if len(growth) == 2 and min(growth) > 0:
         power = float(np.clip(np.log2(growth[1] / growth[0]), 1.0, 3.0))
         part = growth[1] / (1 - 2.0**-power)  # of the time, that grows
-        return seconds + part * ((n / size) ** power - 1)
+        return float(seconds + part * ((n / size) ** power - 1))
     power = float(np.clip(np.log2(seconds / found[-2][1]), 1.0, 3.0))
-    return seconds * (n / size) ** power
+    return float(seconds * (n / size) ** power)
 
 
 def _time(model: Any, data: Dataset, size: int, seed: int) -> float | None:

@@ -158,7 +158,7 @@ def fit_file(
     model = best_model(model)
     train_error = _train_error(model, data)
     if data.features is not None:
-        _name_features(model, data.features)
+        name_features(model, data.features)
     doubts = ["" if converged else NOT_CONVERGED]
     note = "; ".join(filter(None, [around.note, str(held_out or ""), *doubts]))
     path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
@@ -221,7 +221,7 @@ def _train_error(model: Any, data: Dataset) -> float | None:
     return float(wrong.sum() / max(1, decided.sum()))
 
 
-def _name_features(model: Any, features: tuple[str, ...]) -> None:
+def name_features(model: Any, features: tuple[str, ...]) -> None:
     """Store the names of the columns in every model that receives them."""
     inner = undecided(model)
     first = inner[0] if isinstance(inner, Pipeline) else inner

@@ -249,6 +249,12 @@ def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
 @file_options
 @decision_options
 @click.option("--proba", is_flag=True, help="Add the probability of every class")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Add a column of DATA, such as an id; may be repeated",
+)
 @click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
 @device_option
 @quiet_option
@@ -257,6 +263,7 @@ def predict(
     model: Path,
     data: str,
     proba: bool,
+    keep: tuple[str, ...],
     out: Path | None,
     device: str,
     quiet: bool,
@@ -275,17 +282,20 @@ def predict(
     decision = take_decision(file)
     fitted = decision.decide(_load(model, device))
     samples = read_for(fitted, data, **file)
+    without = {name: value for name, value in file.items() if name != "target"}
+    kept = {name: read_for(fitted, data, name, labelled=True, **without).y for name in keep}
     _print_notes(samples, quiet=quiet)
     if not hasattr(fitted, "predict") and not proba:
         _embed(fitted, samples, out, quiet=quiet, as_json=as_json)
         return
     labels, P = predict_rows(fitted, samples, probabilities=proba)
     if as_json:
-        show_json({"predictions": labels, "probabilities": P, "classes": fitted.classes_})
+        more = {"kept": kept} if kept else {}
+        show_json({"predictions": labels, "probabilities": P, "classes": fitted.classes_, **more})
     elif out is None:
-        print_predictions(sys.stdout, labels, fitted.classes_, P)
+        print_predictions(sys.stdout, labels, fitted.classes_, P, kept)
     else:
-        write_predictions(out, labels, fitted.classes_, P)
+        write_predictions(out, labels, fitted.classes_, P, kept)
         print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
 
 

@@ -38,6 +38,7 @@ from separatrix.kernels.vector_kernels import Gaussian, Polynomial
 
 MAX_KERNEL_ROWS = 10_000  # every fold of every candidate reads the Gram matrix
 MAX_NEIGHBOR_ROWS = 50_000  # every row is compared with every other
+MAX_TIMED_ROWS = 100_000  # at which a time budget decides instead
 MAX_FACTORISED = 3_000  # features, or rows if these are fewer, of a factorised matrix
 MAX_EVIDENCE_FEATURES = 200  # every step computes a posterior
 MIN_EVIDENCE_ROWS = 20  # of the rarer class
@@ -102,9 +103,13 @@ def build(model: SuiteModel, record: EstimatorRecord, context: BuildContext) -> 
     return context.pipeline(estimator, counts=record.counts)
 
 
-def obstacle(model: SuiteModel, profile: DataProfile, *, requested: bool) -> str:
-    """Why the data does not suit the model, or "": only `requested` models may be slow."""
+def obstacle(
+    model: SuiteModel, profile: DataProfile, *, requested: bool, timed: bool = False
+) -> str:
+    """Why the data does not suit the model, or "": only `requested` and `timed` models may be slow."""
     conditions = model.requires if requested else (*model.requires, *model.fast_if)
+    if timed and profile.n <= MAX_TIMED_ROWS:
+        conditions = tuple(name for name in conditions if name not in _SPEED)
     return next(filter(None, (_CONDITIONS[name](profile) for name in conditions)), "")
 
 

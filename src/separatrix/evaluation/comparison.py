@@ -31,9 +31,13 @@ class SplitProtocol:
     grouped: bool = False
     test_size: float = 0.2  # of random splits
     folds: int = 3  # that tune
+    ordered: bool = False  # test rows are later than training rows
+    budget: float | None = None  # seconds
 
     def __str__(self) -> str:
         groups = " of whole groups" if self.grouped else ""
+        if self.ordered:
+            return f"{self.cv} later periods"
         if self.cv is None:
             return f"{self.repeats} random splits{groups}"
         times = "once" if self.repeats == 1 else f"{self.repeats} times"
@@ -52,11 +56,16 @@ class Comparison:
     metric: str = "error"  # by which classifiers are ranked and tested
     not_tried: dict[str, str] = field(default_factory=dict)  # would suit: why not, by title
     interrupted: bool = False
+    raced: dict[str, str] = field(default_factory=dict)  # dropped on a subset: its error, in words
+    baselines: tuple[str, ...] = ()  # names of models that are no candidates
+    subset: int | None = None  # training rows, if no split was finished on all of them
+    planned: int | None = None  # splits, of which a budget may have allowed fewer
 
     @property
     def best(self) -> str:
-        """The classifier that is best by the metric; ties go to the first."""
-        return min(self.evaluations, key=self._mean_loss)
+        """The classifier that is best by the metric; ties go to the first. A baseline only if all are."""
+        own = [name for name in self.evaluations if name not in self.baselines]
+        return min(own or self.evaluations, key=self._mean_loss)
 
     def _losses(self, name: str) -> Any:
         """The metric on each split, (repeats,), with its sign changed if higher is better."""
@@ -88,7 +97,10 @@ class Comparison:
     def splits_in_words(self) -> str:
         """The protocol in words, or the number of splits."""
         count = len(self._splits)
-        return str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
+        words = str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
+        if self.planned is None or count == self.planned:
+            return words
+        return f"{count} of {self.planned} splits ({words})"
 
     def difference(self, one: str, other: str) -> Difference:
         """Test the difference of two errors, as fractions, or of the metric, by the corrected t test."""
@@ -169,11 +181,39 @@ class Comparison:
                 reasons.setdefault(why, []).append(name)
             each = [f"{'; '.join(names)} ({why})" for why, names in reasons.items()]
             words.append(f"Not tried: {'; '.join(each)}.")
+        if self.subset is not None:
+            words.append(
+                f"No split was finished on all rows: these are errors of {self.subset:,} rows."
+            )
         return " ".join(words)
 
+    @property
+    def verdict(self) -> str:
+        """What the baselines say about the best classifier, in a sentence or two, or ""."""
+        if not self.baselines:
+            return ""
+        words = []
+        for name in self.baselines:
+            if name not in self.evaluations or name == self.best:
+                continue
+            gap = self.difference(self.best, name)
+            title, unit = (
+                name.removeprefix("baseline: "),
+                "points" if self.metric == "error" else "",
+            )
+            size = f"{abs(self._unit * gap.mean):.2f} {unit}".strip()
+            if gap.p <= 0.05 and gap.mean > 0:
+                words.append(f"{title} is better by {size}: it would serve you better")
+            elif gap.mean > 0:
+                words.append(f"{title} is ahead by {size}, within chance")
+            else:
+                sure = "" if gap.p <= 0.05 else ", within chance"
+                words.append(f"{title} is behind by {size}{sure}")
+        return f"Against {shorten(self.best, 40)}: {'; '.join(words)}." if words else ""
+
     def __str__(self) -> str:
-        warning = textwrap.wrap(self.warning, COLUMNS)
-        return "\n".join([*warning, self._how(), *self._table(), *self._notes()])
+        warning, verdict = (textwrap.wrap(text, COLUMNS) for text in (self.warning, self.verdict))
+        return "\n".join([*warning, self._how(), *self._table(), *verdict, *self._notes()])
 
     @property
     def _unit(self) -> float:
@@ -253,6 +293,7 @@ class Comparison:
             ("chosen", {name: words for name, words in chosen.items() if words}),
             ("best value at the end of the grid", self.at_edge),
             ("not converged", warned),
+            ("dropped on a subset of the rows", self.raced),
             ("failed", self.failed),
             ("left out", {n: w for n, w in self.left_out.items() if n not in self.not_tried}),
         ):

@@ -9,8 +9,10 @@ from typing import Any
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS, SUITE, TITLES, EstimatorRecord, SuiteModel
 from separatrix.evaluation.candidates import BuildContext, build, is_too_slow, obstacle
-from separatrix.evaluation.profile import profile
+from separatrix.evaluation.profile import DataProfile, profile
 from separatrix.validation import require_choice, require_integer
+
+MANY_ROWS = 3000  # from which a budget may not do for a kernel machine
 
 
 class Suite(dict[str, Any]):
@@ -35,6 +37,7 @@ def suite(
     kind: str | None = None,
     folds: int = 3,
     random_state: int = 0,
+    timed: bool = False,
 ) -> Suite:
     """Build the classifiers that suit the data, each a pipeline of preprocessing, search and model.
 
@@ -53,6 +56,8 @@ def suite(
         Folds of the cross-validation that chooses parameters, inside the training rows.
     random_state
         Seed of the models that use random numbers.
+    timed
+        A time budget decides about slow models, which are then included.
 
     Examples
     --------
@@ -76,13 +81,13 @@ def suite(
             for pair in SUITE.values()
             if pair[0].by_default
             and sizes.kind in pair[0].data_kinds
-            and (not pair[0].instead_of or is_too_slow(SUITE[pair[0].instead_of][0], sizes))
+            and _steps_in(pair[0], sizes, timed)
         ]
     else:
         candidates = [_find(key) for key in models]
     built, left_out, not_tried = {}, {}, {}
     for model, record in candidates:
-        reason = obstacle(model, sizes, requested=bool(models))
+        reason = obstacle(model, sizes, requested=bool(models), timed=timed)
         if reason:
             left_out[model.title] = reason
             if is_too_slow(model, sizes):
@@ -93,6 +98,13 @@ def suite(
         reasons = "; ".join(f"{title}: {reason}" for title, reason in left_out.items())
         raise DataError(f"no classifier suits these samples: {reasons}")
     return Suite(built, left_out, not_tried)
+
+
+def _steps_in(model: SuiteModel, sizes: DataProfile, timed: bool) -> bool:
+    """Whether a model that replaces another is needed."""
+    if not model.instead_of:
+        return True
+    return is_too_slow(SUITE[model.instead_of][0], sizes) or (timed and sizes.n > MANY_ROWS)
 
 
 def keys() -> list[str]:
