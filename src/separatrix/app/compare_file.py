@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from separatrix.errors import ModelFileError
 from separatrix.estimators.base.class_weight_params import set_class_weight
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.base.tuned import best_model
+from separatrix.estimators.registry import TITLES
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.race import Watch
@@ -92,7 +94,9 @@ def compare_data(
     more: dict[str, Any] = {}
     if out is not None and not comparison.interrupted:
         with busy("a closer look at the best model", show=progress):
-            more = inspect_best(comparison, estimators, samples)
+            more = inspect_best(
+                comparison, estimators, samples, features=data.features, limit=_closer_look(budget)
+            )
     if save_best is not None:
         fitted = more.get("fitted", {}).get(comparison.best)
         _save_best(comparison, estimators, samples, data, save_best, fitted)
@@ -105,8 +109,34 @@ def compare_data(
         **{"device": "" if device == "auto" else device},
     }
     more["command"] = _command(called or name, given, file, baselines, budget)
+    more["steps"] = _next_steps(called or name, comparison, file, save_best)
+    more["notes"] = notes
+    more["facts"] = {"date": date.today().isoformat()}
     page = write_report(comparison, out / "report.html", data=data, **more)
     return comparison, page, notes
+
+
+def _closer_look(budget: float | None) -> float | None:
+    """Seconds for each part of a closer look at the best model."""
+    return None if budget is None else max(10.0, budget / 4)
+
+
+def _next_steps(
+    name: str, comparison: Comparison, file: Mapping[str, Any], save_best: Path | None
+) -> list[str]:
+    """Three commands that follow a comparison."""
+    keys = {title: key for key, title in TITLES.items()}
+    target = ["--target", str(file["target"])] if file.get("target") else []
+    model = str(save_best or "best.model")
+    tune = ["separatrix", "tune", name, *target, "--model", keys[comparison.best], "--out", model]
+    check = "evaluate" if save_best else "predict"
+    return [
+        shlex.join(tune) if save_best is None else shlex.join(["separatrix", "info", model]),
+        shlex.join(
+            ["separatrix", check, model, "new.csv", *(target if check == "evaluate" else [])]
+        ),
+        shlex.join(["separatrix", "explain", model, name, *target]),
+    ]
 
 
 def _require_writable(out: Path | None, save_best: Path | None) -> None:
