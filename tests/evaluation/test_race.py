@@ -72,7 +72,7 @@ def test_the_worse_ones_are_dropped_on_few_rows_and_the_best_runs_on_all():
         random_splits(6000, repeats=1, test_size=0.2, seed=0),
         budget=60.0,
         random_state=0,
-        watch=lambda e, words: seen.append((len(e), words)),
+        on_progress=lambda e, words: seen.append((len(e), words)),
     )
     race._time_for_all = lambda *_: False
     found = race.run()

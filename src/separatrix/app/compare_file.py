@@ -24,7 +24,7 @@ from separatrix.estimators.base.tuned import best_model
 from separatrix.estimators.registry import TITLES
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
-from separatrix.evaluation.race import Watch
+from separatrix.evaluation.race import ProgressListener
 from separatrix.evaluation.samples import CheckedSamples, check_samples, require_classes
 from separatrix.evaluation.suite import Suite, suite
 from separatrix.modelfile.files import save
@@ -53,7 +53,7 @@ def compare_data(
     save_best: Path | None = None,
     device: str = "auto",
     progress: bool | None = None,
-    watch: Watch | None = None,
+    on_progress: ProgressListener | None = None,
     **file: Any,
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
     """Compare the classifiers that suit the data; return the comparison, the page and notes.
@@ -89,13 +89,17 @@ def compare_data(
         budget=budget,
         baselines=baselines,
         progress=progress,
-        watch=watch,
+        on_progress=on_progress,
     )
     more: dict[str, Any] = {}
     if out is not None and not comparison.interrupted:
         with busy("a closer look at the best model", show=progress):
             more = inspect_best(
-                comparison, estimators, samples, features=data.features, limit=_closer_look(budget)
+                comparison,
+                estimators,
+                samples,
+                features=data.features,
+                limit=_inspection_limit(budget),
             )
     if save_best is not None:
         fitted = more.get("fitted", {}).get(comparison.best)
@@ -116,7 +120,7 @@ def compare_data(
     return comparison, page, notes
 
 
-def _closer_look(budget: float | None) -> float | None:
+def _inspection_limit(budget: float | None) -> float | None:
     """Seconds for each part of a closer look at the best model."""
     return None if budget is None else max(10.0, budget / 4)
 

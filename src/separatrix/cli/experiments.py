@@ -194,7 +194,7 @@ def compare(data: str, models: str | None, quiet: bool, as_json: bool, **options
             data,
             models=models.split(",") if models else None,
             progress=False if live.shown else progress,
-            watch=live.update,
+            on_progress=live.update,
             **options,
         )
     for note in notes:

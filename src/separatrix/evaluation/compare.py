@@ -26,7 +26,7 @@ from separatrix.evaluation.comparison import Comparison, SplitProtocol
 from separatrix.evaluation.metrics import require_metrics
 from separatrix.evaluation.ordered_splits import ordered_splits
 from separatrix.evaluation.profile import profile
-from separatrix.evaluation.race import Race, RaceResult, Watch
+from separatrix.evaluation.race import ProgressListener, Race, RaceResult
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
 from separatrix.evaluation.study import evaluate
@@ -59,7 +59,7 @@ def compare(
     baselines: bool = False,
     progress: bool | None = None,
     done: Callable[[str, Evaluation], None] | None = None,
-    watch: Watch | None = None,
+    on_progress: ProgressListener | None = None,
 ) -> Comparison:
     """Train and test classifiers on the same splits, and test which of them differ.
 
@@ -99,7 +99,7 @@ def compare(
         Whether to draw progress bars on stderr. None: if stderr is a terminal.
     done
         Callback with the name and the `Evaluation` of each classifier once it is finished.
-    watch
+    on_progress
         With a budget, callback with the evaluations so far, by name, and what they are of, in words.
 
     A classifier that fails is listed in `failed` with the reason; the others continue. Convergence
@@ -133,7 +133,11 @@ def compare(
     if budget is None:
         found = _run_all(everything, samples, splits, random_state, progress, done)
     else:
-        how: dict[str, Any] = {"random_state": random_state, "metric": metric, "watch": watch}
+        how: dict[str, Any] = {
+            "random_state": random_state,
+            "metric": metric,
+            "on_progress": on_progress,
+        }
         found = Race(everything, samples, splits, budget=budget, always=list(added), **how).run()
         if done is not None:
             for name, evaluation in found.evaluations.items():

@@ -37,7 +37,7 @@ FEWEST_FINALISTS = 3
 RACING = 0.4  # share of the budget for rungs
 STEEP = 2.0  # power of the rows by which the time of a candidate grows at most, before it is known
 
-Watch = Callable[[dict[str, Evaluation], str], None]
+ProgressListener = Callable[[dict[str, Evaluation], str], None]
 
 
 @dataclass
@@ -54,7 +54,7 @@ class RaceResult:
 
 
 class Race:
-    """One race; `watch` is called with the evaluations so far and a few words."""
+    """One race; `on_progress` is called with the evaluations so far and a few words."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Race:
         random_state: int,
         metric: str = "error",
         always: Sequence[str] = (),
-        watch: Watch | None = None,
+        on_progress: ProgressListener | None = None,
     ) -> None:
         self.models, self.samples, self.splits = dict(models), samples, list(splits)
         self.budget, self.seed, self.always = budget, random_state, set(always)
@@ -75,7 +75,7 @@ class Race:
         self.result = RaceResult()
         self.seconds: dict[str, list[tuple[int, float]]] = {}  # rows and time of each rung
         self._rung: dict[str, Evaluation] = {}
-        self._watch = watch or (lambda _evaluations, _words: None)
+        self._on_progress = on_progress or (lambda _evaluations, _words: None)
 
     @property
     def left(self) -> float:
@@ -124,7 +124,7 @@ class Race:
                 one = self._fit(name, [Split(rows, test)], share)
                 if one is not None:
                     found[name] = one
-                    self._watch(found, f"{size} rows")
+                    self._on_progress(found, f"{size} rows")
             if not found:
                 break
             self._rung = found
@@ -215,7 +215,7 @@ class Race:
                 if one is not None:
                     done[name] = one
                     if number == 0:
-                        self._watch({**done}, "1 split")
+                        self._on_progress({**done}, "1 split")
             if number and len(done) < len(names):  # the time ended within this round
                 for name in names:
                     self.result.not_tried.pop(name, None)
@@ -225,7 +225,7 @@ class Race:
                 return
             rounds = {name: [*rounds.get(name, []), done[name]] for name in names}
             self.result.evaluations = {n: merge_splits(parts) for n, parts in rounds.items()}
-            self._watch(self.result.evaluations, f"{number + 1} of {len(self.splits)} splits")
+            self._on_progress(self.result.evaluations, f"{number + 1} of {len(self.splits)} splits")
             if self.left < 1.1 * (time.monotonic() - begun):
                 return
 
