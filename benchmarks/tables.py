@@ -98,14 +98,14 @@ def first_answer(n=5000, d=40):
 
 def _peer(name, search):
     """scikit-learn's search over the same cells."""
-    cells = [_cell(name, cell) for cell in getattr(search, "cv_results_", {}).get("params", [{}])]
+    cells = [_cell(cell) for cell in getattr(search, "cv_results_", {}).get("params", [{}])]
     if name == "nearest neighbours":
         cells = [{"model__n_neighbors": [k]} for k in range(1, 31)]
     model = Pipeline([("scale", StandardScaler()), ("model", PEERS[name])])
     return GridSearchCV(model, cells, cv=3) if len(cells) > 1 else model
 
 
-def _cell(name, cell):
+def _cell(cell):
     kernel = cell.get("kernel")
     if kernel is not None:
         cell = {"C": cell["C"], "degree": kernel.degree, "gamma": kernel.gamma}

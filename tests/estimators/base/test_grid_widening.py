@@ -4,7 +4,14 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from separatrix import SVC, SVCCV, KernelPerceptron, KernelPerceptronCV, LogisticRegression
+from separatrix import (
+    SVC,
+    SVCCV,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    LogisticRegression,
+    QuadraticDiscriminantAnalysis,
+)
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.grid_widening import (
     GridAxis,
@@ -81,6 +88,19 @@ def test_a_widened_search_has_scikit_learns_scores():
     assert ours.best_params_ == theirs.best_params_
     with pytest.raises(ParameterError, match="`widen` of WideningSearchCV"):
         WideningSearchCV(LogisticRegression(), {"C": [1.0]}, widen=-1).fit(X, Y)
+
+
+def test_values_that_a_model_does_not_take_are_not_followed():
+    """A share cannot be above 1."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(60, 20))  # the strongest shrinkage is best
+    search = WideningSearchCV(
+        QuadraticDiscriminantAnalysis(), {"reg_param": [0.2, 0.6]}, cv=3, widen=2
+    )
+    search.fit(noise + 2 * (np.arange(60) % 2)[:, None], np.arange(60) % 2)
+    assert all(cell["reg_param"] <= 1 for cell in search.cv_results_["params"])
+    with pytest.raises(ValueError, match="fits failed"):
+        WideningSearchCV(QuadraticDiscriminantAnalysis(), {"reg_param": [2.0, 3.0]}).fit(X, Y)
 
 
 def test_widened_cells_of_an_svm_are_those_of_a_grid_search():

@@ -177,7 +177,13 @@ class WideningSearchCV(GridSearchCV):
 
         def score(cells: list[Cell]) -> Any:
             values = [[axis.at(i) for axis, i in zip(each, cell, strict=True)] for cell in cells]
-            found = evaluate_candidates([dict(zip(axes, one, strict=True)) for one in values])
+            candidates = [dict(zip(axes, one, strict=True)) for one in values]
+            try:
+                found = evaluate_candidates(candidates)
+            except ValueError:  # all of them failed
+                if all(0 <= i < len(a.values) for c in cells for a, i in zip(each, c, strict=True)):
+                    raise
+                return np.full(len(cells), np.nan)  # beyond what the model takes
             return np.asarray(found["mean_test_score"])[-len(cells) :]
 
         best, tried = search_widening(each, score)
