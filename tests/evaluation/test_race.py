@@ -143,7 +143,7 @@ def test_later_rows_test_and_baselines_are_said_in_words():
     assert found.splits_in_words == "4 later periods"
     assert found.best == "linear discriminant"
     assert len(found.evaluations) == 4
-    assert "most frequent class is behind by " in found.verdict
+    assert "the most frequent class is behind by " in found.verdict
     assert found.verdict in " ".join(str(found).split("\n"))
     with pytest.raises(ParameterError, match="`groups` of compare must be None with times"):
         compare(SENSIBLE, X, Y, times=Y, groups=Y)
@@ -155,5 +155,5 @@ def test_a_tree_that_is_better_is_recommended():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = compare(["lda"], corners, inside, cv=5, baselines=True)
-    assert "gradient boosting (scikit-learn) is better by" in found.verdict
+    assert "gradient boosting of scikit-learn is better by" in found.verdict
     assert "it would serve you better" in found.verdict

@@ -33,6 +33,8 @@ from separatrix.report.comparison_page import write_report
 from separatrix.report.page import require_packages
 from separatrix.runtime.progress import busy
 
+RACING_SHARE = 0.7  # of a budget, if the best model is then inspected for the page
+
 
 def compare_data(
     name: str,
@@ -86,7 +88,7 @@ def compare_data(
         kind=data.kind,
         metric=metric,
         random_state=seed,
-        budget=budget,
+        budget=budget if budget is None or out is None else RACING_SHARE * budget,
         baselines=baselines,
         progress=progress,
         on_progress=on_progress,
@@ -121,8 +123,8 @@ def compare_data(
 
 
 def _inspection_limit(budget: float | None) -> float | None:
-    """Seconds for each part of a closer look at the best model."""
-    return None if budget is None else max(10.0, budget / 4)
+    """Seconds for each of three parts of a closer look at the best model."""
+    return None if budget is None else (1 - RACING_SHARE) * budget / 3
 
 
 def _next_steps(

@@ -9,12 +9,10 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
+from separatrix.evaluation.comparison import BOOSTING, FOREST, MAJORITY
 from separatrix.evaluation.profile import DataProfile
 
 MANY_ROWS = 10_000  # from which threads are worth their waiting
-MAJORITY = "baseline: most frequent class"
-BOOSTING = "baseline: gradient boosting (scikit-learn)"
-FOREST = "baseline: random forest (scikit-learn)"
 
 
 class MajorityClassifier(DummyClassifier):

@@ -18,6 +18,16 @@ from separatrix.evaluation.result import Evaluation, shorten
 from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
 
 COLUMNS = 110
+MAJORITY, BOOSTING, FOREST = (
+    "baseline: most frequent",
+    "baseline: boosted trees",
+    "baseline: random forest",
+)
+BASELINES = {  # in a sentence
+    MAJORITY: "the most frequent class",
+    BOOSTING: "gradient boosting of scikit-learn",
+    FOREST: "a random forest of scikit-learn",
+}
 LONG_NUMBER = re.compile(r"\d+\.\d{4,}(e-?\d+)?")
 
 
@@ -197,10 +207,7 @@ class Comparison:
             if name not in self.evaluations or name == self.best:
                 continue
             gap = self.difference(self.best, name)
-            title, unit = (
-                name.removeprefix("baseline: "),
-                "points" if self.metric == "error" else "",
-            )
+            title, unit = BASELINES.get(name, name), "points" if self.metric == "error" else ""
             size = f"{abs(self._unit * gap.mean):.2f} {unit}".strip()
             if gap.p <= 0.05 and gap.mean > 0:
                 words.append(f"{title} is better by {size}: it would serve you better")
