@@ -219,7 +219,10 @@ class Comparison:
         return f"Against {shorten(self.best, 40)}: {'; '.join(words)}." if words else ""
 
     def __str__(self) -> str:
-        warning, verdict = (textwrap.wrap(text, COLUMNS) for text in (self.warning, self.verdict))
+        warning, verdict = (
+            textwrap.wrap(text, COLUMNS, break_on_hyphens=False)
+            for text in (self.warning, self.verdict)
+        )
         return "\n".join([*warning, self._how(), *self._table(), *verdict, *self._notes()])
 
     @property

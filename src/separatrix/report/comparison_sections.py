@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.data.dataset import Dataset
-from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.comparison import MAJORITY, Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.plots.probabilities import plot_reliability
@@ -56,9 +56,11 @@ def is_level(row: Mapping[str, Any]) -> bool:
 
 def leaderboard_section(rows: list[dict[str, Any]], protocol: str) -> Section:
     """All classifiers, best first."""
-    names = [row["model"] for row in rows]
-    errors, low, high = ([row[key] for row in rows] for key in ("test_error", "low", "high"))
-    figure = plot_leaderboard(names, errors, low, high, level=[is_level(row) for row in rows])
+    drawn_rows = [row for row in rows if row["model"] != MAJORITY] or rows  # it is far to the right
+    names = [row["model"] for row in drawn_rows]
+    errors, low, high = ([row[key] for row in drawn_rows] for key in ("test_error", "low", "high"))
+    level = [is_level(row) for row in drawn_rows]
+    figure = plot_leaderboard(names, errors, low, high, level=level)
     caption = (
         f"Test error, mean over {protocol}, with its 95 % interval. Blue: the best, and all that are not "
         "significantly worse."
