@@ -106,7 +106,7 @@ def solve_newton(
         if found is None and largest_entry(now, weight) > tol:
             # where H is nearly 0, far beyond a peak, Newton's step is too long by many powers of 10
             step = -_solved(
-                H, now.gradient, precision, damping=np.linalg.norm(now.gradient) / BOLDEST
+                H, now.gradient, precision, damping=float(np.linalg.norm(now.gradient)) / BOLDEST
             )
             slope = float(np.vdot(now.gradient, step))
             found = _search_line(at, theta, now, step, slope, True)
