@@ -3,6 +3,7 @@ from itertools import pairwise
 import pytest
 from tests.cli.command import run, run_json
 
+from separatrix.cli.experiments import compare as compare_command
 from separatrix.studies.catalogue import NAMED
 
 SMALL = """
@@ -128,3 +129,64 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_done(small, tmp_path, monkeypatc
     done = run("run", small, "--out", tmp_path / "out", code=130)
     assert "interrupted" in done.stderr
     assert len(list((tmp_path / "out" / "steps").iterdir())) == 1
+
+
+def test_the_best_of_a_comparison_is_saved_with_its_test_error(tmp_path):
+    path = tmp_path / "best.model"
+    words = ["--models", "lda,gaussian-nb", "--cv", 3, "--repeats", 1, "--save-best", path]
+    found = run_json("compare", "iris", *words, "--baselines", "--budget", "1h")
+    assert found["files"] == [str(path)]
+    assert len(found["rows"]) == 5
+    card = run("info", path).stdout
+    assert "best of 5 compared" in card
+    assert f"test error {found['rows'][0]['test_error']:.2f} %" in card
+    assert len(run_json("predict", path, "iris")["predictions"]) == 150
+    nowhere = run("compare", "iris", "--save-best", tmp_path / "no" / "m", code=1)
+    assert "the folder does not exist" in nowhere.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("60s", 60), ("2m", 120), ("1.5h", 5400), ("90", 90), ("none", None)]
+)
+def test_a_budget_is_a_time(text, seconds):
+    assert (
+        compare_command.make_context("compare", ["a", "--budget", text]).params["budget"] == seconds
+    )
+
+
+def test_a_budget_that_is_no_time_is_refused():
+    for text in ("soon", "0", "-3s"):
+        assert "60s, 2m or 1h" in run("compare", "iris", "--budget", text, code=2).stderr
+
+
+def test_groups_and_times_split_a_comparison(tmp_path):
+    rows = [f"{i % 7 + (i % 2)},{i // 5},{'ab'[i % 2]}" for i in range(60)]
+    table = tmp_path / "a.csv"
+    table.write_text("\n".join(["x,who,label", *rows]))
+    words = ["compare", table, "--models", "lda,perceptron", "--cv", 3, "--repeats", 1]
+    assert "3 folds of whole groups, once" in run(*words, "--group", "who").stdout
+    assert "3 later periods" in run(*words, "--time", "who").stdout
+    weighted = run(*words, "--class-weight", "balanced")
+    assert "without weights of classes: linear discriminant" in weighted.stderr
+    missing = run(*words, "--group", "nobody", code=1)
+    assert "has no column 'nobody'" in missing.stderr
+
+
+def test_the_keys_of_models_are_listed_and_a_mistyped_one_is_guessed():
+    shown = run("models").stdout
+    assert "key      svm-poly (SVM, polynomial)" in shown
+    wrong = run("compare", "iris", "--models", "kernel-percepton", code=1).stderr
+    assert "did you mean 'kernel-perceptron'?" in wrong
+
+
+def test_a_column_is_kept_beside_the_predictions(tmp_path):
+    table, path = tmp_path / "a.csv", tmp_path / "m"
+    rows = [f"p{i},{i % 2 + i / 100},{'ab'[i % 2]}" for i in range(30)]
+    table.write_text("\n".join(["name,x,label", *rows]))
+    bare = tmp_path / "b.csv"
+    bare.write_text("\n".join(line.partition(",")[2] for line in ["name,x,label", *rows]))
+    run("fit", bare, "--model", "lda", "--out", path, "--quiet")
+    lines = run("predict", path, table, "--keep", "name").stdout.splitlines()
+    assert lines[0] == "row,name,prediction"
+    assert lines[1] == "0,p0,a"
+    assert run_json("predict", path, table, "--keep", "name")["kept"]["name"][2] == "p2"

@@ -292,3 +292,58 @@ def test_texts_have_no_scale_and_sparse_rows_no_minmax(tmp_path):
     assert "needs a table of numbers, but mails.txt holds text" in text
     sparse = run("fit", tmp_path / "four.svm", "--scale", "minmax", code=1).stderr
     assert "would make the sparse four.svm dense" in sparse
+
+
+def test_a_fit_prints_the_error_of_rows_it_has_not_seen_beside_the_others(files, tmp_path):
+    path = tmp_path / "m"
+    found = run_json("fit", files / "train.csv", "--model", "lda", "--out", path)
+    assert found["held_out"]["rows"] == found["samples"]
+    assert (
+        0 < found["train_error"] < found["held_out"]["error"] < found["held_out"]["majority_error"]
+    )
+    line = run("fit", files / "train.csv", "--model", "lda", "--out", path).stdout
+    for words in ("held-out error", "training error", "always "):
+        assert words in line
+    none = run_json("fit", files / "train.csv", "--model", "lda", "--no-held-out", "--out", path)
+    assert none["held_out"] is None
+    refused = ["fit", files / "train.csv", "--no-held-out", "--test-share", 0.2]
+    assert "excludes --test-share" in run(*refused, code=2).stderr
+
+
+def test_groups_times_and_weights_of_classes_on_the_command_line(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["x,z,patient,day,label"]
+    for i in range(120):
+        label = "ill" if i % 6 == 0 else "well"
+        x = rng.normal() + 2 * (label == "ill")
+        lines.append(f"{x:.3f},{rng.normal():.3f},{i // 4},{2020 + i // 10},{label}")
+    table, path = tmp_path / "a.csv", tmp_path / "m"
+    table.write_text("\n".join(lines))
+    fit = ["fit", table, "--target", "label", "--model", "logistic", "--out", path]
+    grouped = run_json(*fit, "--group", "patient")
+    assert grouped["held_out"]["how"] == "5 folds of whole groups"
+    assert grouped["features"] == 3
+    later = run_json(*fit, "--time", "day", "--class-weight", "balanced")
+    assert later["held_out"]["how"] == "5 later periods"
+    assert later["held_out"]["balanced_accuracy"] > grouped["held_out"]["balanced_accuracy"]
+    assert len(run_json("predict", path, table)["predictions"]) == 120
+    both = run(*fit, "--group", "patient", "--time", "day", code=2)
+    assert "--group and --time exclude each other" in both.stderr
+    no_weights = ["fit", table, "--model", "gaussian-nb", "--class-weight", "balanced"]
+    assert "takes no weights of classes" in run(*no_weights, "--target", "label", code=1).stderr
+
+
+def test_a_model_that_did_not_converge_is_saved_with_that_mark(files, tmp_path):
+    path = tmp_path / "m"
+    words = ["--model", "linear-svm", "--set", "max_iter=1", "--set", "C=1000", "--out", path]
+    found = run_json("fit", files / "train.csv", *words)
+    assert found["converged"] is False
+    assert "not converged" in run("info", path).stdout
+    assert "the model card says so" in run("fit", files / "train.csv", *words).stderr
+
+
+def test_a_mistyped_model_is_guessed(files):
+    assert (
+        "did you mean logistic?"
+        in run("fit", files / "train.csv", "--model", "logistik", code=1).stderr
+    )

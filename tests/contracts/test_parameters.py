@@ -27,7 +27,7 @@ X, Y = load_iris(return_X_y=True)
 REFUSED = """
 KNeighborsClassifier n_neighbors=0 n_neighbors=2.5 n_neighbors=None weights='squares' algorithm='tree'
 KNeighborsClassifier leaf_size=0 p=0 p=float('nan') metric=7 metric_params=3 ties='first' k_max=0 n_jobs=0
-KNeighborsClassifier class_weight='heavy' device='gpu'
+KNeighborsClassifier class_weight='heavy' device='gpu' smoothing=-1
 Perceptron max_iter=0 penalty='l2' tol=-1.0 eta0=0.0 shuffle='yes' multi_class='ovo' predictor='best'
 Perceptron bias=None validation_fraction=1.0 class_weight='heavy' class_weight={0:-1.0} time_limit=0
 Perceptron random_state='seed' n_iter_no_change=0 min_gain=-1 min_iter=0 early_stopping=1 warm_start=None
@@ -46,7 +46,7 @@ SubgradientSVC class_weight='heavy' class_weight={0:-1.0} time_limit=0
 SVC C=0 C='1' tol=-1 max_iter=-2 multi_class='pairs' stop='never' calibration='isotonic' break_ties=1
 SVC decision_function_shape='x' time_limit=0 cache_size=0 n_jobs=0 class_weight='heavy' device=None
 SVC shrinking=None warm_start=1 probability=1 device='gpu'
-SVCCV Cs=[] Cs=1.0 Cs=[1.0,-1.0] gammas=[] kernels=['precomputed'] time_limit=-1 device='gpu'
+SVCCV Cs=[] Cs=1.0 Cs=[1.0,-1.0] gammas=[] widen=-1 kernels=['precomputed'] time_limit=-1 device='gpu'
 LinearDiscriminantAnalysis solver='qr' n_components=0 tol=-1 store_covariance='no' priors='half'
 QuadraticDiscriminantAnalysis solver='lsqr' reg_param=1.5 tol=-1 priors=[0,0,0] priors=[0.5,0.5]
 FisherDiscriminant n_components=1.5 ridge=-1.0 threshold='mean' threshold=float('inf')
@@ -95,7 +95,7 @@ def test_a_bad_parameter_is_named_with_what_it_must_be(kind, name, value):
         ("LinearSVC(intercept_scaling=1e200)", r"at least 1e-100 and at most 1e\+100"),
         ("LinearSVC(multi_class='crammer_singer', regularize_intercept=False)", "True with"),
         ("SVC(kernel=Polynomial(2), gamma=3.0)", "left at its default"),
-        ("SVCCV(gammas=[1.0], kernels=['rbf'])", "None where `kernels` are given"),
+        ("SVCCV(gammas='auto')", "`gammas` of SVCCV must be a list of at least one value"),
         ("SVCCV(estimator=LinearSVC())", "an SVC or None"),
         (
             "LinearDiscriminantAnalysis(n_components=3)",

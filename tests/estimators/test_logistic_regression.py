@@ -358,3 +358,22 @@ def test_barely_separable_classes_are_detected(X, y):
 def test_class_weights_of_zero_for_all_classes_are_refused(weights, sentence):
     with pytest.raises(ValueError, match=sentence):
         LogisticRegression(class_weight=weights).fit(NOISY, SIDES)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_evidence_of_a_rare_class_is_found(seed):
+    """The intercept once ended at -70, where no curvature led back, and the weights at 0."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20_000, 5)), np.zeros(20_000, dtype=int)
+    rare = rng.permutation(20_000)[:20]
+    y[rare] = 1
+    X[rare, :2] += (3.0, -2.0)
+    model = LogisticRegression(C="evidence").fit(X, y)
+    assert model.gradient_ <= model.tol
+    base = -0.001 * np.log(0.001) - 0.999 * np.log(0.999)
+    loss = -np.log(model.predict_proba(X)[np.arange(len(y)), y]).mean()
+    assert loss < base / 2
+    known = LogisticRegression(C=model.C_, posterior="laplace").fit(X, y).log_evidence_
+    for factor in (0.01, 0.5, 2.0, 100.0):
+        other = LogisticRegression(C=factor * model.C_, posterior="laplace").fit(X, y)
+        assert other.log_evidence_ < known

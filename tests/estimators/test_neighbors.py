@@ -467,3 +467,27 @@ def test_votes_by_hand():
     assert voters.winners(rows, none, "nearest", each=True).tolist() == [[2, 2, 0, 2, 2]]
     assert voters.winners(rows, none, "lowest", each=True).tolist() == [[2, 0, 0, 0, 0]]
     np.testing.assert_allclose(voters.shares(rows, none, "nearest"), [[4 / 9, 1 / 9, 4 / 9]])
+
+
+def test_smoothing_adds_votes_to_every_class():
+    X, y = load_iris(return_X_y=True)
+    plain = KNeighborsClassifier(5).fit(X[::2], y[::2])
+    smooth = KNeighborsClassifier(5, smoothing=1.5).fit(X[::2], y[::2])
+    P, S = plain.predict_proba(X), smooth.predict_proba(X)
+    np.testing.assert_allclose(S, (5 * P + 0.5) / 6.5, rtol=1e-12)
+    np.testing.assert_array_equal(S.argmax(axis=1), P.argmax(axis=1))
+    assert P.min() == 0.0 < S.min()
+
+
+def test_the_smoothing_chosen_is_best_for_the_rows_left_out():
+    from separatrix.estimators.base.tuned import KNeighborsCV
+
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.arange(150) % 5 == 0, (y + 1) % 3, y)  # every fifth label is wrong
+    found = KNeighborsCV().fit(X, y).estimator_
+    losses = {}
+    for factor in (0.3, 1.0, 3.0):
+        found.set_params(smoothing=factor * found.smoothing)
+        losses[factor] = -np.log(found.predict_proba(None)[np.arange(150), y]).mean()
+        found.set_params(smoothing=found.smoothing / factor)
+    assert min(losses, key=losses.get) == 1.0

@@ -190,12 +190,45 @@ def test_an_interrupt_is_not_swallowed():
         compare({"stop": Always(KeyboardInterrupt), **SENSIBLE}, X, Y, repeats=2)
 
 
+def test_an_interrupt_keeps_what_is_finished():
+    models = {**SENSIBLE, "stop": Always(KeyboardInterrupt), "never": GaussianNB()}
+    found = compare(models, X, Y, cv=3, repeats=1)
+    assert set(found.evaluations) == set(SENSIBLE)
+    assert found.not_tried == {"stop": "interrupted", "never": "interrupted"}
+    assert str(found).startswith("Interrupted: only what was finished is listed. Not tried: stop; ")
+
+
+def test_what_is_too_slow_is_said_first_and_something_like_it_steps_in():
+    rng = np.random.default_rng(0)
+    many = rng.normal(size=(10_200, 2))
+    circle = (np.hypot(*many.T) < 1.2).astype(int)
+    models = suite(many, circle)
+    assert list(models.not_tried) == ["SVM, Gaussian", "SVM, polynomial", "kernel perceptron"]
+    assert "linear SVM, Nystroem features" in models
+    assert "linear SVM, Nystroem features" not in suite(X, Y)
+    few = suite(many, circle, models=["nystroem-svm", "lda"])
+    few.not_tried.update(models.not_tried)
+    found = compare(few, many, circle, cv=2, repeats=1)
+    assert found.best == "linear SVM, Nystroem features"
+    assert found.rows()[0]["test_error"] < 2
+    assert str(found).startswith(
+        "Not tried: SVM, Gaussian; SVM, polynomial; kernel perceptron (slow above 10,000 rows; got 10,200)"
+    )
+
+
+def test_no_neighbour_of_a_class_does_not_make_it_impossible():
+    found = compare(["knn"], X, Y, cv=5, repeats=1).rows()[0]
+    assert 0 < found["log_loss"] < 0.3
+
+
 def test_fits_off_their_tolerance_are_counted_and_other_warnings_given_once():
     with pytest.warns(UserWarning, match="by the way") as caught:
         found = compare({"slow": Always("warn"), **SENSIBLE}, X, Y, cv=3, repeats=2)
     assert len(caught) == 1
     assert found.unfinished == {"slow": 6}
-    assert "not converged:\n  slow: 6 fits" in str(found)
+    assert "not converged:\n  *slow: 6 fits" in str(found)
+    assert "\n*slow " in str(found)
+    assert {row["model"]: row["converged"] for row in found.rows()}["slow"] is False
 
 
 def test_groups_stay_together():

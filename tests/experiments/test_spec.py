@@ -16,6 +16,17 @@ def test_the_defaults_are_those_that_are_written_down():
     assert spec.metrics == ("error",)
 
 
+def test_folds_test_every_row_once_unless_repeats_are_asked_for():
+    for split in ({"folds": 3}, {"method": "folds", "folds": 3}):
+        spec = parse_spec({"data": "iris", "model": [MODEL], "split": split}, "a")
+        assert (spec.split.method, spec.split.folds, spec.split.repeats) == ("folds", 3, 1)
+    split = {"method": "folds", "folds": 3, "repeats": 2}
+    assert parse_spec({"data": "iris", "model": [MODEL], "split": split}, "a").split.repeats == 2
+    split = {"method": "random", "folds": 3}
+    with pytest.raises(ExperimentError, match='`folds` goes with method = "folds"'):
+        parse_spec({"data": "iris", "model": [MODEL], "split": split}, "a")
+
+
 def test_a_grid_is_every_combination():
     grid = {"C": [1, 10], "gamma": [0.1, 0.2, 0.3]}
     (model,) = parse_spec({"data": "iris", "model": [{**MODEL, "grid": grid}]}, "a").models

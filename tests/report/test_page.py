@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.inspection import permutation_importance as sklearn_importance
+from sklearn.metrics import confusion_matrix
 from tests.browser import Browser
 
 from separatrix import (
@@ -22,6 +24,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
 from separatrix.errors import DataError
 from separatrix.evaluation.compare import compare
+from separatrix.evaluation.importance import permutation_importance
 from separatrix.evaluation.suite import suite
 from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import plan
@@ -224,9 +227,11 @@ def test_a_comparison_has_its_sections_and_no_empty_ones(whole):
 
     assert titles == [
         "Leaderboard",
+        "Data",
         "Confusions",
         "Hardest rows",
         "Learning curve",
+        "Which columns matter",
         "Calibration",
         *CURVES,
         "Regions",
@@ -289,6 +294,33 @@ def test_confusions_are_those_of_the_evaluation(compared, whole):
     for a, b, share, spread in rows:
         assert share == mean[position[a], position[b]]
         assert spread == sd[position[a], position[b]]
+
+
+def test_two_classes_are_counted_and_named_as_true_and_predicted():
+    X, y = make_blobs(200, centers=[[0, 0], [2, 2]], random_state=0)
+    found = compare({"nb": GaussianNB()}, X, y, cv=5, repeats=1)
+    page = comparison_page(found, steps=["separatrix predict best.model new.csv"])
+    counts = next(table for title, table in tables_of(page) if title == "Confusions")
+    best = found.evaluations["nb"]
+    guess = np.concatenate([best.predicted[0, s] for s in range(5)])
+    true = np.concatenate([y[test] for _, test in best.splits])
+    expected = confusion_matrix(true, guess)
+    assert [list(row[1:3]) for row in counts.rows] == expected.tolist()
+    assert counts.columns[1:3] == ["predicted class 0", "predicted class 1"]
+    assert "separatrix predict best.model new.csv" in render(page)
+
+
+def test_a_column_of_a_category_is_shuffled_as_one_and_agrees_with_scikit_learn():
+    rng = np.random.default_rng(0)
+    kind, x = rng.integers(0, 3, 600), rng.normal(size=600)
+    y = (kind == 1).astype(int) ^ (x > 1.5)
+    X = np.column_stack([x, np.eye(3)[kind]])
+    model = SVC(gamma=1.0).fit(X[:300], y[:300])
+    names = ("x", "kind=a", "kind=b", "kind=c")
+    found = permutation_importance([(model, np.arange(300, 600))], X, y, names)
+    assert [one.column for one in found] == ["kind", "x"]
+    theirs = sklearn_importance(model, X[300:], y[300:], n_repeats=20, random_state=0)
+    assert found[1].rise == pytest.approx(theirs.importances_mean[0], abs=0.05)
 
 
 def test_images_are_drawn_where_samples_are_images():

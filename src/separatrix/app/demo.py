@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from separatrix.app.compare_file import compare_data
 from separatrix.app.compilation import compile_models, is_compiled
-from separatrix.app.runs import compare_data
 from separatrix.data.catalogue import load
 from separatrix.estimators.registry import SUITE
 from separatrix.evaluation.comparison import Comparison

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,9 @@ from separatrix.data.splits import subsample
 from separatrix.errors import SeparatrixError
 from separatrix.runtime.blocks import default_budget
 
+FIRST_ROWS = 250
+LONG_ENOUGH = 2.0  # seconds of a fit from which the time of larger ones is extrapolated
+
 
 class Estimate(NamedTuple):
     """Estimated time and memory of a fit."""
@@ -24,31 +28,59 @@ class Estimate(NamedTuple):
     bytes: int
 
 
-def estimate(model: Any, data: Dataset, *, most: int = 2000, seed: int = 0) -> Estimate:
-    """Estimate by two small fits and the power law through their times."""
+def estimate(model: Any, data: Dataset, *, parts: float = 0.0, seed: int = 0) -> Estimate:
+    """Estimate by fits to growing subsets, and the power law through their times.
+
+    A subset doubles until its fit takes two seconds, or it is all rows. `parts` is the number of fits to
+    parts of the rows before, each in rows of one fit: 4 for five folds of four fifths each.
+    """
     n = len(data.y)
-    sizes = sorted({max(50, min(most, n // 8)), max(50, min(2 * most, n // 4))})
-    found = []
-    for size in (sizes[0], *sizes):  # the first run only compiles
-        rows = np.arange(n) if size >= n else subsample(data.y, size, seed=seed, stratified=True)
-        part = data.at(rows)
-        begun = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the subset only
-            try:
-                clone(model).fit(part.X, part.y)
-            except (SeparatrixError, ValueError):
-                continue  # the subset may be too small for the model
-        found.append((len(rows), max(time.perf_counter() - begun, 1e-4)))
-    found = found[1:] or found
+    found: list[tuple[int, float]] = []
+    size = min(n, FIRST_ROWS)
+    _time(model, data, size, seed)  # compiles
+    while True:
+        seconds = _time(model, data, size, seed)
+        if seconds is not None:
+            found.append((size, seconds))
+        if size >= n or (seconds is not None and seconds >= LONG_ENOUGH and len(found) > 2):
+            break
+        size = min(n, 2 * size)
     if not found:
         return Estimate(float("nan"), _bytes_of(model, data))
-    power = 1.0
-    if len(found) > 1 and found[1][0] > found[0][0]:
-        power = np.log(found[1][1] / found[0][1]) / np.log(found[1][0] / found[0][0])
+    total = _extrapolate(found, n)
+    return Estimate((1.0 + parts) * total, _bytes_of(model, data))
+
+
+def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
+    """The time for n rows by a + b n^p through the last three times; by b n^p through two."""
     size, seconds = found[-1]
-    total = seconds * (n / size) ** float(np.clip(power, 0.5, 3.0))
-    return Estimate(float(total), _bytes_of(model, data))
+    if size >= n or len(found) < 2:
+        return seconds * n / size
+    growth = [later[1] - sooner[1] for sooner, later in pairwise(found[-3:])]
+    if len(growth) == 2 and min(growth) > 0:
+        power = float(np.clip(np.log2(growth[1] / growth[0]), 1.0, 3.0))
+        part = growth[1] / (1 - 2.0**-power)  # of the time, that grows
+        return float(seconds + part * ((n / size) ** power - 1))
+    power = float(np.clip(np.log2(seconds / found[-2][1]), 1.0, 3.0))
+    return float(seconds * (n / size) ** power)
+
+
+def _time(model: Any, data: Dataset, size: int, seed: int) -> float | None:
+    """Seconds of a fit to some rows and of a prediction of these; None if it fails on so few."""
+    rows = np.arange(len(data.y))
+    if size < len(rows):
+        rows = subsample(data.y, size, seed=seed, stratified=True)
+    part = data.at(rows)
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the subset only
+        try:
+            fitted = clone(model).fit(part.X, part.y)
+            if hasattr(fitted, "predict"):
+                fitted.predict(part.X)
+        except (SeparatrixError, ValueError):
+            return None  # the subset may be too small for the model
+    return max(time.perf_counter() - begun, 1e-4)
 
 
 def _bytes_of(model: Any, data: Dataset) -> int:
@@ -58,8 +90,9 @@ def _bytes_of(model: Any, data: Dataset) -> int:
         samples = 8 * sum(len(text) if isinstance(text, str) else 100 for text in X)
     else:
         samples = int(getattr(X, "nbytes", 0) or X.data.nbytes + X.indices.nbytes)
-    kernel = hasattr(last_step(model), "classify_rows")
-    return 2 * samples + (min(default_budget(), 4 * len(data.y) ** 2) if kernel else 0)
+    last = last_step(model)
+    kernel = hasattr(last, "classify_rows") or hasattr(last, "kernels")  # a search shares one
+    return 2 * samples + (min(default_budget(), 2 * 4 * len(data.y) ** 2) if kernel else 0)
 
 
 def last_step(model: Any) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
@@ -104,9 +105,11 @@ def ignore_missing_names() -> Iterator[None]:
         yield
 
 
-def write_predictions(out: Path, labels: Any, classes: Any, P: Any) -> None:
+def write_predictions(
+    out: Path, labels: Any, classes: Any, P: Any, kept: Mapping[str, Any] = MappingProxyType({})
+) -> None:
     """Write predictions to a CSV file, one line per sample, atomically."""
-    write_file(out, lambda file: print_predictions(file, labels, classes, P))
+    write_file(out, lambda file: print_predictions(file, labels, classes, P, kept))
 
 
 def write_file(out: Path, print_to: Callable[[TextIO], None]) -> None:
@@ -118,13 +121,21 @@ def write_file(out: Path, print_to: Callable[[TextIO], None]) -> None:
         raise OSError(error.errno, f"cannot write: {error.strerror}", str(out)) from error
 
 
-def print_predictions(file: TextIO, labels: Any, classes: Any, P: Any) -> None:
-    """Write predictions to an open file as CSV; rows count from 0."""
+def print_predictions(
+    file: TextIO,
+    labels: Any,
+    classes: Any,
+    P: Any,
+    kept: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Write predictions to an open file as CSV, after columns that are kept; rows count from 0."""
     writer = csv.writer(file, lineterminator="\n")
     columns = [] if P is None else [f"p({label})" for label in np.asarray(classes).tolist()]
-    writer.writerow(["row", "prediction", *columns])
+    writer.writerow(["row", *kept, "prediction", *columns])
+    own = [np.asarray(values).tolist() for values in kept.values()]
     for number, label in enumerate(np.asarray(labels).tolist()):
-        writer.writerow([number, label, *([] if P is None else P[number].tolist())])
+        before = [values[number] for values in own]
+        writer.writerow([number, *before, label, *([] if P is None else P[number].tolist())])
 
 
 def print_coordinates(file: TextIO, names: list[str], F: Any) -> None:

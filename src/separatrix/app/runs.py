@@ -1,4 +1,4 @@
-"""Run named studies, experiment files and comparisons: a table of results and a page."""
+"""Run named studies and experiment files: a table of results and a page."""
 
 from __future__ import annotations
 
@@ -9,23 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from separatrix.app.read_data import read_labelled
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
 from separatrix.errors import ExperimentError
-from separatrix.estimators.base.device_params import set_device
-from separatrix.evaluation.compare import compare
-from separatrix.evaluation.comparison import Comparison
-from separatrix.evaluation.samples import check_samples, require_classes
-from separatrix.evaluation.suite import suite
 from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
 from separatrix.experiments.steps import Experiment, Results
-from separatrix.report.closer_look import inspect_best
-from separatrix.report.comparison_page import comparison_page, write_report
+from separatrix.report.comparison_page import comparison_page
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
 from separatrix.studies.catalogue import NAMED, make, option_words, page_of
@@ -106,60 +99,3 @@ def _load_data(name: str, spec: Spec) -> Dataset:
     options = {} if spec.target is None else {"target": spec.target}
     data = find(str(beside) if beside.exists() else name, **options)
     return subsampled(data, spec.split.subsample, spec.seed)
-
-
-def compare_data(
-    name: str,
-    *,
-    called: str | None = None,
-    models: list[str] | None = None,
-    cv: int = 5,
-    repeats: int | None = None,
-    subsample: int | None = None,
-    metric: str = "error",
-    seed: int = 0,
-    out: Path | None = None,
-    device: str = "auto",
-    progress: bool | None = None,
-    **file: Any,
-) -> tuple[Comparison, Path | None, Sequence[str]]:
-    """Compare the classifiers that suit the data; return the comparison, the page and notes.
-
-    `file` holds options of `separatrix.data.read.read`; `called` replaces the path in the page. The page
-    is written if there is a folder `out`.
-    """
-    data = read_labelled(name, called=called, progress=progress, **file)
-    data = subsampled(data, subsample, seed)
-    require_classes(data)
-    samples = check_samples(data.X, data.y, missing=True)
-    if out is not None:  # before a comparison that may take hours
-        require_packages()
-        out.mkdir(parents=True, exist_ok=True)
-    estimators = suite(samples, kind=data.kind, models=models, random_state=seed)
-    if device != "auto":
-        set_device(device, *estimators.values())
-    comparison = compare(
-        estimators,
-        samples,
-        cv=cv,
-        repeats=repeats,
-        metric=metric,
-        random_state=seed,
-        progress=progress,
-    )
-    if out is None:
-        return comparison, None, data.notes
-    repeats = comparison.protocol.repeats if comparison.protocol else repeats
-    header = file.pop("header", None)
-    given = {
-        **{"cv": cv, "repeats": repeats, "seed": str(seed), "models": ",".join(models or ())},
-        **{"metric": "" if metric == "error" else metric},
-        **{"subsample": subsample, **file, "device": "" if device == "auto" else device},
-    }
-    words = [word for key, value in given.items() if value for word in (f"--{key}", str(value))]
-    words += [] if header is None else ["--header" if header else "--no-header"]
-    command = shlex.join(["separatrix", "compare", called or name, *words])
-    with busy("learning curve of the best model", show=progress):
-        more = inspect_best(comparison, estimators, samples)
-    page = write_report(comparison, out / "report.html", data=data, command=command, **more)
-    return comparison, page, data.notes

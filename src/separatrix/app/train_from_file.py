@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from separatrix.app.decisions import DecisionOptions
 from separatrix.app.estimate import last_step
-from separatrix.app.held_out import HeldOut, measure_held_out
+from separatrix.app.held_out import HeldOut, HeldOutRows, measure_held_out
 from separatrix.app.novelty import NOVELTY, detects_novelty, require_no_labels, share_outside
 from separatrix.app.preprocessing import (
     add_features,
@@ -23,9 +26,10 @@ from separatrix.app.preprocessing import (
     undecided,
 )
 from separatrix.data.dataset import Dataset
-from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
+from separatrix.errors import ModelFileError, ParameterError, SeparatrixError, UnsupportedError
+from separatrix.estimators.base.class_weight_params import set_class_weight
 from separatrix.estimators.base.device_params import set_device
-from separatrix.estimators.base.tuned import best_model, chosen_params
+from separatrix.estimators.base.tuned import best_model, chosen_params, edge_params
 from separatrix.estimators.decision import BayesDecision
 from separatrix.estimators.registry import CLASSIFIERS, REGISTRY, SUITE
 from separatrix.evaluation.candidates import BuildContext
@@ -37,6 +41,7 @@ from separatrix.kernels.composed import Normalized
 from separatrix.kernels.names import parse_kernel
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.modelfile.files import save
+from separatrix.runtime.warnings import warn_user
 
 ALIASES = {
     "fisher": "FisherDiscriminant",
@@ -45,6 +50,7 @@ ALIASES = {
 }
 EMBEDDINGS = {record.name: record for record in REGISTRY if record.name == "FisherDiscriminant"}
 FITTED = {**CLASSIFIERS, **EMBEDDINGS, **NOVELTY}
+NOT_CONVERGED = "not converged: a fit missed its tolerance"
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,10 @@ class FitOptions:
     features: str | None = None
     """Feature map such as "polynomial:2"."""
     decision: DecisionOptions = field(default_factory=DecisionOptions)
-    test_share: float | None = None
-    """Share of the rows to measure the error on; the saved model is fitted to all rows."""
-    folds: int | None = None
-    """Folds to measure the error in, each row held out once."""
+    held_out: HeldOutRows | None = None
+    """Rows to measure the error on; the saved model is fitted to all rows."""
+    class_weight: str | None = None
+    """"balanced": classes count alike, however many rows they have."""
     note: str = ""
     """For the model card."""
 
@@ -81,6 +87,8 @@ class SavedFit(NamedTuple):
     notes: tuple[str, ...]
     preprocessing: tuple[str, ...] = ()  # steps before the model
     held_out: HeldOut | None = None
+    converged: bool = True  # in the fit to all rows
+    edges: dict[str, str] = {}  # noqa: RUF012 (never changed); tuned values at the end of their grid
     axes: list[float] | None = None  # scatter ratio of each axis of an embedding
     rejected: int = 0  # training rows that a decision rejects; they are not in `train_error`
     outside: float | None = None  # share of the training rows that are outliers
@@ -100,7 +108,7 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
     """
     key = ALIASES.get(key, key)
     if key not in SUITE and key not in FITTED:
-        raise ParameterError("fit", "model", f"one of {', '.join([*SUITE, *FITTED])}", key)
+        raise _unknown("fit", key, [*SUITE, *FITTED])
     record = SUITE[key][1] if key in SUITE else FITTED[key]
     fixed = dict(SUITE[key][0].params) if key in SUITE else {}
     if "(" in fixed.get("kernel", ""):
@@ -119,6 +127,12 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
         return Pipeline([("model", estimator(**arguments))])
     context = BuildContext(profile(data.X, data.y, data.kind), folds=2, seed=seed)
     return context.pipeline(estimator(**arguments), counts=record.counts)
+
+
+def _unknown(owner: str, key: str, known: list[str]) -> ParameterError:
+    near = get_close_matches(key, known, n=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return ParameterError(owner, "model", f"one of {', '.join(known)}{meant}", key)
 
 
 def parse_normalized_kernel(text: str) -> Kernel:
@@ -151,15 +165,17 @@ def fit_file(
     model = make_model(data, key, parameters or {}, **options, around=around)
     held_out = _measure_held_out(model, data, around, seed)
     begun = time.perf_counter()
-    model.fit(data.X, data.y)
+    converged = _fit(model, data)
     seconds = time.perf_counter() - begun
+    edges = edge_params(undecided(model))
     chosen = {name: repr(value) for name, value in chosen_params(undecided(model)).items()}
     model = _without_search(model)
     novelty = detects_novelty(model)
     train_error, rejected = (None, 0) if novelty else _train_error(model, data)
     if data.features is not None:
-        _name_features(model, data.features)
-    note = "; ".join(filter(None, [around.note, str(held_out or "")]))
+        name_features(model, data.features)
+    doubts = ["" if converged else NOT_CONVERGED]
+    note = "; ".join(filter(None, [around.note, str(held_out or ""), *doubts]))
     path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
     last = last_step(model)
     return SavedFit(
@@ -174,6 +190,8 @@ def fit_file(
         notes=data.notes,
         preprocessing=tuple(describe_preprocessing(model)),
         held_out=held_out,
+        converged=converged,
+        edges=edges,
         axes=None if hasattr(model, "predict") else last.scatter_ratio_.tolist(),
         rejected=rejected,
         outside=share_outside(model, data) if novelty else None,
@@ -190,16 +208,34 @@ def _without_search(model: Any) -> Any:
     return model
 
 
+def _fit(model: Any, data: Dataset) -> bool:
+    """Fit a model, show its warnings, and return whether all its fits converged."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(data.X, data.y)
+    for one in caught:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return not any(issubclass(one.category, ConvergenceWarning) for one in caught)
+
+
 def _measure_held_out(model: Any, data: Dataset, around: FitOptions, seed: int) -> HeldOut | None:
-    asked = around.test_share is not None or around.folds is not None
-    if asked and not hasattr(model, "predict"):
+    rows = around.held_out
+    if rows is None or detects_novelty(model):
+        return None
+    if not hasattr(model, "predict"):
+        if not rows.asked:
+            return None
         name = type(last_step(model)).__name__
         error = UnsupportedError(f"{name} is an embedding, which has no error on held-out rows")
         error.hint = "--set threshold=midpoint makes it a classifier of two classes"
         raise error
-    return measure_held_out(
-        model, data, test_share=around.test_share, folds=around.folds, seed=seed
-    )
+    try:
+        return measure_held_out(model, data, rows=rows, seed=seed)
+    except (SeparatrixError, ValueError) as error:
+        if rows.asked:
+            raise
+        warn_user(f"the error of held-out rows could not be measured: {error}")
+        return None
 
 
 def _train_error(model: Any, data: Dataset) -> tuple[float | None, int]:
@@ -215,7 +251,7 @@ def _train_error(model: Any, data: Dataset) -> tuple[float | None, int]:
     return float(wrong.sum() / max(1, decided.sum())), int((~decided).sum())
 
 
-def _name_features(model: Any, features: tuple[str, ...]) -> None:
+def name_features(model: Any, features: tuple[str, ...]) -> None:
     """Store the names of the columns in every model that receives them."""
     inner = undecided(model)
     first = inner[0] if isinstance(inner, Pipeline) else inner
@@ -237,12 +273,13 @@ def make_model(
 ) -> Any:
     """Make the model that the options describe, not fitted."""
     if novelty_key(key):
-        asked = {"--test-share": around.test_share, "--folds": around.folds}
+        rows = around.held_out if around.held_out and around.held_out.asked else HeldOutRows()
+        asked = {"--test-share": rows.test_share, "--folds": rows.folds}
         require_no_labels(ALIASES.get(key, key), asked)
     else:
         require_classes(data)
     if tune and key not in SUITE:
-        raise ParameterError("tune", "model", f"one of {', '.join(SUITE)}", key)
+        raise _unknown("tune", key, list(SUITE))
     if tune:
         built = suite(data.X, data.y, models=[key], kind=data.kind, folds=folds, random_state=seed)
         model = next(iter(built.values()))
@@ -251,6 +288,9 @@ def make_model(
     model = set_scale(model, around.scale, data)
     if around.features is not None:
         model = add_features(model, around.features, data, seed)
+    if around.class_weight is not None and not set_class_weight(model, around.class_weight):
+        must_be = f"None for {key}, which takes no weights of classes"
+        raise ParameterError("fit", "class_weight", must_be, around.class_weight)
     model = around.decision.wrap(model, np.unique(data.y))
     if device != "auto":
         set_device(device, model)

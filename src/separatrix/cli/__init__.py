@@ -55,16 +55,25 @@ def demo(out: Path, repeats: int, quiet: bool, as_json: bool) -> None:
 @main.command(cls=Command)
 @json_option
 def models(as_json: bool) -> None:
-    """List the estimators with solver, paper and what they are not for."""
+    """List the estimators with the keys that `--models` and `--model` take, solver, paper and limits."""
     from separatrix.estimators.registry import REGISTRY
 
     columns = ("name", "solver", "paper", "not_for")
-    rows = [{name: getattr(record, name) for name in columns} for record in REGISTRY]
+    rows = [
+        {
+            **{name: getattr(record, name) for name in columns},
+            "keys": {model.key: model.title for model in record.suite},
+        }
+        for record in REGISTRY
+    ]
     if as_json:
         show_json(rows)
         return
     for row in rows:
-        click.echo(f"{row['name']}\n  solver   {row['solver']}\n  paper    {row['paper']}")
+        click.echo(row["name"])
+        for key, title in row["keys"].items():
+            click.echo(f"  key      {key} ({title})")
+        click.echo(f"  solver   {row['solver']}\n  paper    {row['paper']}")
         click.echo(f"  not for  {row['not_for']}")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 
 from separatrix.cli.common import (
+    INTERRUPTED,
     Command,
     device_option,
     file_options,
@@ -127,6 +129,16 @@ def experiments(as_json: bool) -> None:
         click.echo(f"{row['name']:<24} {row['caption']} ({row['data']})")
 
 
+def _parse_budget(_context: Any, _option: Any, text: str) -> float | None:
+    """Seconds from a text such as 60, 60s, 2m or 1h; none: no limit."""
+    if text == "none":
+        return None
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|min|m|h)?", text.strip().lower())
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"must be a time such as 60s, 2m or 1h, or none; got {text}")
+    return float(found[1]) * {"h": 3600, "m": 60, "min": 60}.get(found[2], 1)
+
+
 @click.command(cls=Command)
 @click.argument("data")
 @click.option("--models", help="Comma-separated keys  [default: all models that suit the data]")
@@ -136,56 +148,69 @@ def experiments(as_json: bool) -> None:
     type=click.IntRange(1),
     help="Repeat the k-fold split N times  [default: until there are 10 test folds]",
 )
+@click.option(
+    "--budget",
+    default="2m",
+    show_default=True,
+    callback=_parse_budget,
+    metavar="TIME",
+    help="Time for all models, e.g. 60s; none: all models on all rows and splits",
+)
 @file_options
 @click.option("--subsample", type=click.IntRange(2), help="Number of rows to draw from the data")
 @metric_option
+@click.option("--group", help="Column of groups that are never in training and test part at once")
+@click.option("--time", help="Column of times; test rows are later than training rows")
+@click.option(
+    "--class-weight",
+    type=click.Choice(["balanced"]),
+    help="Weigh rows so that all classes count alike",
+)
+@click.option(
+    "--baselines",
+    is_flag=True,
+    help="Add the most frequent class, and gradient boosting and a forest of scikit-learn",
+)
 @seed_option
 @click.option(
     "--out", type=FOLDER, help="Output folder for the page  [default: print only the table]"
 )
+@click.option(
+    "--save-best",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Model file to write: the best model, fitted to all rows",
+)
 @device_option
 @quiet_option
 @json_option
-def compare(
-    data: str,
-    models: str | None,
-    cv: int,
-    repeats: int | None,
-    subsample: int | None,
-    metric: str,
-    seed: int,
-    out: Path | None,
-    device: str,
-    quiet: bool,
-    as_json: bool,
-    **file: Any,
-) -> None:
+def compare(data: str, models: str | None, quiet: bool, as_json: bool, **options: Any) -> None:
     """Compare all classifiers that suit DATA, a file or a data set of the catalogue.
 
     Preprocessing and tuning happen inside the training parts. The significance tests account for the
-    overlap of the folds.
+    overlap of the folds. Ctrl-C ends with the best so far.
     """
-    from separatrix.app.runs import compare_data
+    from separatrix.app.compare_file import compare_data
+    from separatrix.cli.live_table import LiveTable
 
-    comparison, page, notes = compare_data(
-        data,
-        models=models.split(",") if models else None,
-        cv=cv,
-        repeats=repeats,
-        subsample=subsample,
-        metric=metric,
-        seed=seed,
-        out=out,
-        device=device,
-        progress=False if quiet else None,
-        **file,
-    )
+    progress = False if quiet else None
+    with LiveTable(show=progress) as live:
+        comparison, page, notes = compare_data(
+            data,
+            models=models.split(",") if models else None,
+            progress=False if live.shown else progress,
+            on_progress=live.update,
+            **options,
+        )
     for note in notes:
         print_message(f"note: {note}", quiet=quiet)
+    written = [path for path in (page, options["save_best"]) if path is not None]
     if as_json:
-        files = [] if page is None else [page]
-        show_json({"rows": comparison.rows(), "left_out": comparison.left_out, "files": files})
-        return
-    click.echo(comparison)
-    if page is not None:
-        print_message(f"wrote {page}", quiet=quiet)
+        names = ("left_out", "not_tried", "raced", "failed", "unfinished", "at_edge", "interrupted")
+        more = {name: getattr(comparison, name) for name in names}
+        show_json({"rows": comparison.rows(), **more, "notes": notes, "files": written})
+    else:
+        click.echo(comparison)
+        for path in written:
+            print_message(f"wrote {path}", quiet=quiet)
+    if comparison.interrupted:
+        click.get_current_context().exit(INTERRUPTED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,10 @@ def fit(
 ) -> None:
     """Fit a model to DATA, a file or a data set of the catalogue, and save it.
 
+    The error of held-out rows is measured by models that do not see them; the saved model is fitted to all
+    rows.
+
     OneClassSVM (one-class) learns from rows without labels: all columns are features but --target.
-    The saved model is fitted to all rows, also with --test-share and --folds.
     """
     parameters = _parameters(words)
     if kernel is not None:
@@ -134,7 +137,6 @@ def _fit(
     from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
-    fit["around"] = _options_around(fit, positive)
     file: dict[str, Any] = {"target": target, "format": format, "delimiter": delimiter}
     unlabelled = novelty_key(fit["key"])
     if unlabelled:
@@ -143,6 +145,8 @@ def _fit(
     data = read(name, progress=progress, header=header, **file)
     if positive is not None:
         data = mark_positive(data, positive)
+    data, rows = _hold_out(data, fit)
+    fit["around"] = _options_around(fit, positive, rows)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
         _print_plan(data, path, as_json, **fit)
@@ -154,22 +158,49 @@ def _fit(
         show_json({**done._asdict(), "held_out": held_out})
         return
     click.echo(_describe_fit(done))
+    for line in done.held_out.details() if done.held_out else ():
+        click.echo(line)
     _print_notes(done, quiet=quiet)
+    _print_doubts(data, done, quiet=quiet)
     steps = ", ".join(done.preprocessing) or "none"
     print_message(f"preprocessing: {steps}", quiet=quiet)
     print_message(f"wrote {done.file}", quiet=quiet)
 
 
-def _options_around(fit: dict[str, Any], positive: str | None) -> Any:
-    """Remove the options of preprocessing, decisions and held-out rows from those of a fit."""
+def _hold_out(data: Any, fit: dict[str, Any]) -> tuple[Any, Any]:
+    """Remove the options of held-out rows from those of a fit; the data without their columns."""
+    from separatrix.app.held_out import HeldOutRows
+    from separatrix.app.split_columns import take_column
+
+    share, folds = fit.pop("test_share"), fit.pop("held_out_folds", None)
+    group, time, without = fit.pop("group"), fit.pop("time"), fit.pop("no_held_out")
+    if group and time:
+        raise click.UsageError("--group and --time exclude each other")
+    if without and (share or folds or group or time):
+        raise click.UsageError("--no-held-out excludes --test-share, --folds, --group and --time")
+    groups = times = None
+    if group:
+        groups, data = take_column(data, group)
+    if time:
+        times, data = take_column(data, time)
+    if without or data.y is None:
+        return data, None
+    if share is None and folds is None:
+        usual = HeldOutRows.usual(len(data.y), tuned=fit["tune"])
+        return data, replace(usual, groups=groups, times=times)
+    return data, HeldOutRows(share, folds, groups, times)
+
+
+def _options_around(fit: dict[str, Any], positive: str | None, rows: Any) -> Any:
+    """Remove the options of preprocessing and decisions from those of a fit."""
     from separatrix.app.train_from_file import FitOptions
 
     return FitOptions(
         scale=take_scale(fit),
         features=fit.pop("features"),
         decision=take_decision(fit),
-        test_share=fit.pop("test_share"),
-        folds=fit.pop("held_out_folds", None),
+        held_out=rows,
+        class_weight=fit.pop("class_weight"),
         note="" if positive is None else f"positive labels {positive}",
     )
 
@@ -185,19 +216,37 @@ def _describe_fit(done: Any) -> str:
     if done.train_error is not None:
         words = f", {done.rejected} rejected" if done.rejected else ""
         found.append(f"training error {100 * done.train_error:.2f} %{words}")
+    if done.held_out is not None:
+        always = f"always {done.held_out.majority}"
+        found.append(f"{always} {100 * done.held_out.majority_error:.2f} %")
     if done.axes is not None:
         ratios = ", ".join(f"{ratio:.4g}" for ratio in done.axes)
         found.append(f"scatter ratio of each axis {ratios}")
     return f"{done.model}{chosen}: {', '.join(found)}, {done.seconds:.2f} s"
 
 
+def _print_doubts(data: Any, done: Any, *, quiet: bool) -> None:
+    """Say what makes the numbers of a fit less sure than they look."""
+    from separatrix.app.doubts import doubts_of
+
+    for words in doubts_of(data, done):
+        print_message(f"note: {words}", quiet=quiet)
+
+
 def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
+    import numpy as np
+
     from separatrix.app.estimate import estimate
     from separatrix.app.train_from_file import make_model
     from separatrix.runtime.blocks import in_words
 
     model = make_model(data, **fit)
-    expected = estimate(model, data, seed=fit["seed"])
+    rows = fit["around"].held_out
+    parts = 0.0
+    if rows is not None and hasattr(model, "predict"):
+        splits, _ = rows.draw(np.asarray(data.y), fit["seed"])
+        parts = sum(len(split.train) for split in splits) / len(data.y)
+    expected = estimate(model, data, parts=parts, seed=fit["seed"])
     if as_json:
         plan = {"samples": len(data.y), "model": repr(model), "file": str(path)}
         show_json({**plan, "seconds": expected.seconds, "bytes": expected.bytes})
@@ -212,6 +261,12 @@ def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
 @file_options
 @decision_options
 @click.option("--proba", is_flag=True, help="Add the probability of every class")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Add a column of DATA, such as an id; may be repeated",
+)
 @click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
 @device_option
 @quiet_option
@@ -220,6 +275,7 @@ def predict(
     model: Path,
     data: str,
     proba: bool,
+    keep: tuple[str, ...],
     out: Path | None,
     device: str,
     quiet: bool,
@@ -239,6 +295,8 @@ def predict(
     decision = take_decision(file)
     fitted = decision.decide(_load(model, device))
     samples = read_for(fitted, data, **file)
+    without = {name: value for name, value in file.items() if name != "target"}
+    kept = {name: read_for(fitted, data, name, labelled=True, **without).y for name in keep}
     _print_notes(samples, quiet=quiet)
     if not hasattr(fitted, "predict") and not proba:
         _embed(fitted, samples, out, quiet=quiet, as_json=as_json)
@@ -246,11 +304,12 @@ def predict(
     labels, P = predict_rows(fitted, samples, probabilities=proba)
     classes = classes_of(fitted)
     if as_json:
-        show_json({"predictions": labels, "probabilities": P, "classes": classes})
+        more = {"kept": kept} if kept else {}
+        show_json({"predictions": labels, "probabilities": P, "classes": classes, **more})
     elif out is None:
-        print_predictions(sys.stdout, labels, classes, P)
+        print_predictions(sys.stdout, labels, classes, P, kept)
     else:
-        write_predictions(out, labels, classes, P)
+        write_predictions(out, labels, classes, P, kept)
         print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
 
 

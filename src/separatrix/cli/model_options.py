@@ -33,7 +33,20 @@ preparation_options = combine_options(
     click.option(
         "--test-share",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        help="Share of the rows to hold out; the error printed is theirs",
+        help="Share of the rows to hold out; the error printed is theirs  [default: five folds, a fifth "
+        "of many rows]",
+    ),
+    click.option(
+        "--no-held-out", is_flag=True, help="Do not measure the error on rows that are held out"
+    ),
+    click.option("--group", help="Column of groups that stay together when rows are held out"),
+    click.option(
+        "--time", help="Column of times; rows that are held out are later than the others"
+    ),
+    click.option(
+        "--class-weight",
+        type=click.Choice(["balanced"]),
+        help="Weigh rows so that all classes count alike",
     ),
 )
 decision_options = combine_options(

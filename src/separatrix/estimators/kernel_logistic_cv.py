@@ -86,6 +86,7 @@ class KernelLogisticRegressionCV(CostSearch):
     verbose: int = 0
     device: str = choice(*DEVICES)
 
+    widen = 0  # the grid stays as it is
     _kind = KernelLogisticRegression
     _best_name = "best_estimator_"
 
@@ -95,7 +96,8 @@ class KernelLogisticRegressionCV(CostSearch):
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
         Cs, model = self._values_of_C(), self._model()
         train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
-        candidates, kernels = self._candidates(model, train.X)
+        grid = self._columns(model, train.X)
+        candidates, kernels = [grid.params(column) for column in grid.columns], grid.kernels
         labels = train.classes[train.y]
         folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
         steps = len(Cs) * len(candidates) * len(folds)

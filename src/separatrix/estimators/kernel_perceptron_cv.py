@@ -13,14 +13,14 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 
 from separatrix.estimators.base.gram_training import classify_many
+from separatrix.estimators.base.grid_widening import Cell, find_edges, search_widening
 from separatrix.estimators.base.kernel_machine import tags_of_kernel
-from separatrix.estimators.base.kernel_search import KernelMachineCV
+from separatrix.estimators.base.kernel_search import KernelGrid, KernelMachineCV
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import RowsClassified
-from separatrix.estimators.base.parameters import choice, with_parameters
+from separatrix.estimators.base.parameters import choice, integer, with_parameters
 from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import width
 from separatrix.kernels.vector_kernels import Gaussian
@@ -42,6 +42,11 @@ class KernelPerceptronCV(KernelMachineCV):
     ----------
     kernels
         Kernel objects or names to choose from. None: nine Gaussians around gamma="scale".
+    gammas
+        Values of gamma for each of `kernels`; "scale": a quarter of gamma="scale", once and four times
+        that. None: the kernels as they are.
+    widen
+        Values of gamma that may be added at either end while the best lies there.
     cv
         Number of stratified folds, or a splitter of scikit-learn.
     estimator
@@ -57,6 +62,8 @@ class KernelPerceptronCV(KernelMachineCV):
     ----------
     best_kernel_, best_score_, best_index_
         The kernel chosen, its mean accuracy over the folds, and its index in `kernels`.
+    edges_
+        {"gamma": "smallest"} or {"gamma": "largest"} if the best is the end of the values tried.
     cv_results_
         Kernels, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form.
     estimator_
@@ -74,6 +81,8 @@ class KernelPerceptronCV(KernelMachineCV):
 
     kernels: Sequence[Any] | None = None
     _: KW_ONLY
+    gammas: Sequence[Any] | str | None = None
+    widen: int = integer(0, least=0)
     cv: Any = 5
     estimator: KernelPerceptron | None = None
     verbose: int = 0
@@ -88,13 +97,13 @@ class KernelPerceptronCV(KernelMachineCV):
         """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
         model = self._model()
         train = prepare(self, X, y)
-        kernels = self._kernels(model, train.X)
+        grid = self._grid(model, train.X)
         folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
-        steps = len(kernels) * len(folds)
+        steps = None if self.widen else len(grid.kernels) * len(folds)
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
-            policy = model._training_policy(train.X, *kernels, owner=type(self).__name__)
-            scores = run_on(
-                policy, lambda device: _accuracies(device, model, train, kernels, folds, monitor)
+            policy = model._training_policy(train.X, *grid.kernels, owner=type(self).__name__)
+            scores, self.edges_ = run_on(
+                policy, lambda device: _search(device, model, train, grid, folds, monitor)
             )
         if monitor.should_stop():
             warn_user(
@@ -102,8 +111,9 @@ class KernelPerceptronCV(KernelMachineCV):
                 "short are of unfinished fits",
                 ConvergenceWarning,
             )
-        cells = [{"kernel": kernel} for kernel in kernels]
-        self.best_kernel_ = self._keep_results(cells, np.array(scores))["kernel"]
+        cells = [{"kernel": grid.kernel(column)} for column in sorted(scores)]
+        table = np.array([scores[column] for column in sorted(scores)])
+        self.best_kernel_ = self._keep_results(cells, table)["kernel"]
         self.estimator_: KernelPerceptron = clone(model).set_params(
             kernel=self.best_kernel_, verbose=0
         )
@@ -116,22 +126,22 @@ class KernelPerceptronCV(KernelMachineCV):
         tags.input_tags.sparse = True
         return tags_of_kernel(tags, self._own_kernel)
 
-    def _kernels(self, model: KernelPerceptron, X: Any) -> list[Kernel]:
-        if self.kernels is not None:
-            return self._resolve_kernels(model, X)
+    def _grid(self, model: KernelPerceptron, X: Any) -> KernelGrid:
+        if self.kernels is not None or self.gammas is not None:
+            return self._kernel_grid(model, X, "kernel")
         scale = width("KernelPerceptronCV", "scale", X)
-        return [Gaussian(factor * scale) for factor in DEFAULT_FACTORS]
+        return KernelGrid([Gaussian(factor * scale) for factor in DEFAULT_FACTORS], None, "kernel")
 
 
-def _accuracies(
+def _search(
     device: Any,
     model: KernelPerceptron,
     train: Training,
-    kernels: list[Kernel],
+    grid: KernelGrid,
     folds: list[Any],
     monitor: FitMonitor,
-) -> list[list[float]]:
-    """Accuracy of every kernel on every fold."""
+) -> tuple[dict[Cell, list[float]], dict[str, str]]:
+    """Accuracy of every kernel on every fold, and the edges of the grid that the best lies on."""
 
     def accuracy(fold: int, result: RowsClassified) -> float:
         held_out = folds[fold][1]
@@ -139,10 +149,15 @@ def _accuracies(
 
     X = as_numpy(train.X) if device is None else train.X
     shared = SharedProducts(X, memory=model._budget, threads=model._threads, device=device)
-    runs = [rows for rows, _ in folds]
-    n_classes = len(train.classes)
-    return list(
-        classify_many(
-            model, shared, train.y, kernels, runs, accuracy, n_classes=n_classes, monitor=monitor
-        )
-    )
+    how: dict[str, Any] = {"n_classes": len(train.classes), "monitor": monitor}
+    scores: dict[Cell, list[float]] = {}
+
+    def score(columns: list[Cell]) -> list[float]:
+        kernels = [grid.kernel(column) for column in columns]
+        runs = [rows for rows, _ in folds]
+        found = classify_many(model, shared, train.y, kernels, runs, accuracy, **how)
+        scores.update(zip(columns, found, strict=True))
+        return [float(np.mean(scores[column])) for column in columns]
+
+    best, tried = search_widening(list(grid.axes.values()), score)
+    return scores, find_edges(grid.axes, tried, best)

@@ -63,6 +63,9 @@ class KNeighborsClassifier(NeighborVoting):
     k_max
         Compute the leave-one-out accuracy for 1, 2, ..., k_max neighbours. Below the number of samples.
         None: do not.
+    smoothing
+        Votes that `predict_proba` adds, the same share to each class, so that no class has probability
+        0. At least 0; 0 is scikit-learn's share of the votes.
     n_jobs, verbose
         Threads, None for all cores, which do not change the result; above 0, a progress bar on stderr.
     device
@@ -117,6 +120,7 @@ class KNeighborsClassifier(NeighborVoting):
     class_weight: Any = None
     kernel: Any = None
     k_max: int | None = integer(None, least=1)
+    smoothing: float = real(0.0, least=0)
     verbose: int = 0
     device: str = choice(*DEVICES)
 
@@ -175,10 +179,13 @@ class KNeighborsClassifier(NeighborVoting):
         Of equal shares, that of the predicted class is larger by the last bit.
         """
         rows, factors = self._votes(X)
-        shares = [
-            self.index_.match_input(voters.shares(rows, factors, self.ties), X)
-            for _, voters in self._outputs()
-        ]
+        k, more = rows.shape[1], float(self.smoothing)
+        shares = []
+        for classes, voters in self._outputs():
+            share = voters.shares(rows, factors, self.ties)
+            if more:
+                share = (k * share + more / len(classes)) / (k + more)
+            shares.append(self.index_.match_input(share, X))
         return shares if self.outputs_2d_ else shares[0]
 
     def predict_by_k(self, X: Any, k_max: int) -> Any:

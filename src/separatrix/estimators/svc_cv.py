@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.data.splits import Split
 from separatrix.errors import ParameterError
+from separatrix.estimators.base.grid_widening import Cell, GridAxis, find_edges, search_widening
 from separatrix.estimators.base.kernel_combination import (
     CombinedKernels,
     combine,
@@ -21,10 +22,10 @@ from separatrix.estimators.base.kernel_combination import (
     default_kernels,
     search_combinations,
 )
-from separatrix.estimators.base.kernel_search import CostSearch
+from separatrix.estimators.base.kernel_search import CostSearch, KernelGrid
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
-from separatrix.estimators.base.parameters import choice, real, with_parameters
+from separatrix.estimators.base.parameters import choice, integer, real, with_parameters
 from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
 from separatrix.estimators.base.support import class_segments, in_order, scores_of_all
 from separatrix.estimators.base.svc_path import solve_svc_path
@@ -52,14 +53,18 @@ class SVCCV(CostSearch):
     Cs
         Values of C to choose from.
     gammas
-        Values of gamma for the estimator's kernel. None: only the estimator's own kernel.
+        Values of gamma for the estimator's kernel, or for each of `kernels`; "scale": a quarter of
+        gamma="scale", once and four times that. None: only the estimator's own kernel.
     kernels
-        Kernel objects or names to choose from, instead of gammas. `Combination([...])` of them learns one
+        Kernel objects or names to choose from. `Combination([...])` of them learns one
         sum with weights of at least 0 instead, together with the machine (SimpleMKL's problem): each
         kernel is divided by its mean k(x, x), and the weights add up to 1. "combine" does so with the
         kernels of `gammas`, or else with a linear, two polynomial and five Gaussian kernels.
     cv
         Number of stratified folds, or a splitter of scikit-learn.
+    widen
+        Values of C and of gamma that may be added at either end while the best lies there; the progression
+        continues. 0: the grid as given, in its order.
     estimator
         An `SVC` with all other parameters. None: the default.
     time_limit, verbose
@@ -75,6 +80,8 @@ class SVCCV(CostSearch):
     cv_results_
         Parameters, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form
         and order (C first). No times: cells share their work.
+    edges_
+        Parameters whose best value is the "smallest" or the "largest" tried, and better than the next.
     best_estimator_
         The `SVC` trained on all samples with the best cell.
     kernels_, kernel_weights_, combination_gap_
@@ -91,10 +98,11 @@ class SVCCV(CostSearch):
     """
 
     Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0)
-    gammas: Sequence[Any] | None = None
+    gammas: Sequence[Any] | str | None = None
     _: KW_ONLY
     kernels: Sequence[Any] | None = None
     cv: Any = 5
+    widen: int = integer(0, least=0)
     estimator: SVC | None = None
     time_limit: float | None = real(None, above=0)
     verbose: int = 0
@@ -109,25 +117,24 @@ class SVCCV(CostSearch):
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
         Cs, model = self._values_of_C(), self._model()
         train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
-        candidates, kernels = self._candidates(model, train.X)
+        grid = self._grid(model, train.X, Cs)
         labels = train.classes[train.y]
         splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
         order = np.argsort(train.y, kind="stable")
         rank = np.argsort(order)  # of each sample among rows in class order
         folds = [Split(rank[rows], rank[left]) for rows, left in splits]
-        steps = len(Cs) * len(candidates) * len(folds)
-        search = _search_combinations if self._combines else _search
+        steps = None if self.widen else len(Cs) * len(grid.kernels) * len(folds)
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
-            policy = model._training_policy(train.X, *kernels, owner="SVCCV")
+            policy = model._training_policy(train.X, *grid.kernels, owner="SVCCV")
             if self._combines:
                 policy = replace(policy, obstacle="a combination of kernels")
             found = run_on(
                 policy,
-                lambda device: search(device, model, train, order, folds, Cs, kernels, monitor),
+                lambda device: grid.search(device, model, train, order, folds, monitor),
             )
         _warn_if_unfinished(model, found, monitor)
-        cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
-        self.best_params_ = self._keep_results(cells, found.scores.reshape(-1, len(folds)))
+        self.edges_ = found.edges
+        self.best_params_ = self._keep_results(found.cells, found.scores)
         self._keep_combination(model, found.combined, _factors_of_C(train, order))
         self.best_estimator_: SVC = clone(model).set_params(**self.best_params_)
         self.best_estimator_.fit(train.X, labels, sample_weight=train.weights)
@@ -165,23 +172,26 @@ class SVCCV(CostSearch):
         self.best_params_ = {**self.best_params_, "kernel": combined.kernel(found.weights)}
         model.set_params(gamma="scale", degree=3, coef0=0.0)  # of kernels given by name
 
-    def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
-        """Parameters beside C of each column of the grid, and their kernels."""
+    def _grid(self, model: SVC, X: Any, Cs: list[float]) -> SvmGrid | CombinationGrid:
+        """The cells to choose from, each with its kernel."""
         if isinstance(self.kernels, Combination):
-            return [{}], self._resolve_kernels(model, X, self.kernels)
+            return CombinationGrid(Cs, self._resolve_kernels(model, X, self.kernels))
         if isinstance(self.kernels, str) and self.kernels == "combine":
             if model._precomputed:
                 raise ParameterError("SVCCV", "kernels", "None for precomputed values", "combine")
             if self.gammas is None:
-                return [{}], default_kernels("SVCCV", X)
-            return [{}], self._of_gammas(model, X)[1]
-        return super()._candidates(model, X)
+                return CombinationGrid(Cs, default_kernels("SVCCV", X))
+            return CombinationGrid(Cs, self._kernel_grid(model, X, "kernel").kernels)
+        axis = GridAxis(sorted(Cs) if self.widen else Cs, self.widen)
+        return SvmGrid(axis, self._columns(model, X))
 
 
 class GridScores(NamedTuple):
     """The results of a search."""
 
-    scores: Matrix  # shape: (Cs, kernels, folds), or (Cs, folds); accuracies
+    cells: list[dict[str, Any]]  # parameters
+    scores: Matrix  # shape: (cells, folds); accuracies
+    edges: dict[str, str]
     unfinished: int  # boundaries or combinations that missed their tolerance
     combined: CombinedKernels | None = None
 
@@ -206,52 +216,89 @@ def _warn_if_unfinished(model: SVC, found: GridScores, monitor: FitMonitor) -> N
         )
 
 
-def _search_combinations(
-    _device: Any,
-    model: SVC,
-    train: Training,
-    order: Codes,
-    folds: Sequence[Split],
-    Cs: Sequence[float],
-    kernels: list[Kernel],
-    monitor: FitMonitor,
-) -> GridScores:
-    """Accuracy of every C with kernels combined, (Cs, folds)."""
-    combined, factors = compute_matrices(model, train, order, kernels), _factors_of_C(train, order)
-    found = search_combinations(model, combined, factors, folds, Cs, monitor)
-    return GridScores(*found, combined)
+class CombinationGrid(NamedTuple):
+    """Values of C for a combination of all kernels."""
+
+    Cs: list[float]
+    kernels: list[Kernel]
+
+    def search(
+        self,
+        _device: Any,
+        model: SVC,
+        train: Training,
+        order: Codes,
+        folds: Sequence[Split],
+        monitor: FitMonitor,
+    ) -> GridScores:
+        """Accuracy of every C on every fold."""
+        combined = compute_matrices(model, train, order, self.kernels)
+        factors = _factors_of_C(train, order)
+        scores, missed = search_combinations(model, combined, factors, folds, self.Cs, monitor)
+        return GridScores([{"C": C} for C in self.Cs], scores, {}, missed, combined)
 
 
-def _search(
-    device: Any,
-    model: SVC,
-    train: Training,
-    order: Codes,
-    folds: Sequence[Split],
-    Cs: Sequence[float],
-    kernels: list[Kernel],
-    monitor: FitMonitor,
-) -> GridScores:
-    """Accuracy of every cell, (Cs, kernels, folds)."""
-    y, k = train.y[order], len(train.classes)
-    shared = SharedProducts(
-        in_order(kernels[0], as_numpy(train.X) if device is None else train.X, order),
-        memory=model._budget,
-        tolerance=model._kernel_tolerance,
-        threads=model._threads,
-        segments=class_segments(y, k),
-        device=device,
-    )
-    factors, weights = _factors_of_C(train, order), np.zeros((len(folds), len(y)))
-    for row, (trained, _) in zip(weights, folds, strict=True):
-        row[trained] = factors[trained]
-    scores = np.zeros((len(Cs), len(kernels), len(folds)))
-    unfinished, begun = 0, list[Vector]()
-    for g, gram in enumerate(shared.grams(kernels)):
-        if not monitor.should_stop():
-            scores[:, g], missed = _path(model, gram, y, k, folds, weights, Cs, monitor, begun)
-            unfinished += missed
-    return GridScores(scores, unfinished)
+class SvmGrid(NamedTuple):
+    """Values of C, kernels, and values of their gamma."""
+
+    Cs: GridAxis
+    columns: KernelGrid
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Those of the grid before it is widened."""
+        return self.columns.kernels
+
+    def search(
+        self,
+        device: Any,
+        model: SVC,
+        train: Training,
+        order: Codes,
+        folds: Sequence[Split],
+        monitor: FitMonitor,
+    ) -> GridScores:
+        """Accuracy of every cell on every fold."""
+        y, k = train.y[order], len(train.classes)
+        shared = SharedProducts(
+            in_order(self.kernels[0], as_numpy(train.X) if device is None else train.X, order),
+            memory=model._budget,
+            tolerance=model._kernel_tolerance,
+            threads=model._threads,
+            segments=class_segments(y, k),
+            device=device,
+        )
+        factors, weights = _factors_of_C(train, order), np.zeros((len(folds), len(y)))
+        for row, (trained, _) in zip(weights, folds, strict=True):
+            row[trained] = factors[trained]
+        scores: dict[Cell, Vector] = {}
+        unfinished = 0
+        begun: dict[float, list[Vector]] = {}  # by the smallest C of a path
+
+        def score(cells: list[Cell]) -> list[float]:
+            nonlocal unfinished
+            by_kernel: dict[Cell, list[int]] = {}
+            for cell in cells:
+                by_kernel.setdefault(cell[1:], []).append(cell[0])
+            grams = shared.grams([self.columns.kernel(column) for column in by_kernel])
+            for (column, numbers), gram in zip(by_kernel.items(), grams, strict=True):
+                found: Matrix = np.zeros((len(numbers), len(folds)))
+                if not monitor.should_stop():
+                    Cs = [self.Cs.at(c) for c in numbers]
+                    start = begun.setdefault(min(Cs), [])
+                    found, missed = _path(model, gram, y, k, folds, weights, Cs, monitor, start)
+                    unfinished += missed
+                scores.update(zip([(c, *column) for c in numbers], found, strict=True))
+            return [float(scores[cell].mean()) for cell in cells]
+
+        axes = {"C": self.Cs, **self.columns.axes}
+        best, tried = search_widening(list(axes.values()), score)
+        tried_in_order = sorted(tried)
+        cells = [
+            {"C": self.Cs.at(cell[0]), **self.columns.params(cell[1:])} for cell in tried_in_order
+        ]
+        table = np.array([scores[cell] for cell in tried_in_order])
+        return GridScores(cells, table, find_edges(axes, tried, best), unfinished)
 
 
 def _path(

@@ -7,16 +7,17 @@ parameters are chosen, on the training rows only. Titles, grids and names of con
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from separatrix.estimators.base.grid_widening import GAMMA_FACTORS, WIDEN, WideningSearchCV
+from separatrix.estimators.base.nystroem_search import NystroemSVCCV
 from separatrix.estimators.base.tuned import KNeighborsCV
 from separatrix.estimators.categorical_bayes import CategoricalNB
 from separatrix.estimators.kernel_features import KernelFeatures
@@ -35,12 +36,15 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.composed import Normalized
 from separatrix.kernels.graphs.graph_kernels import ShortestPath, WeisfeilerLehman
 from separatrix.kernels.strings.string_kernels import Spectrum, WeightedDegree
-from separatrix.kernels.vector_kernels import Polynomial
+from separatrix.kernels.vector_kernels import Gaussian, Polynomial
 
 MAX_KERNEL_ROWS = 10_000  # every fold of every candidate reads the Gram matrix
 MAX_NEIGHBOR_ROWS = 50_000  # every row is compared with every other
+MAX_TIMED_ROWS = 100_000  # at which a time budget decides instead
 MAX_FACTORISED = 3_000  # features, or rows if these are fewer, of a factorised matrix
 MAX_EVIDENCE_FEATURES = 200  # every step computes a posterior
+MIN_EVIDENCE_ROWS = 20  # of the rarer class
+CS = (0.1, 1.0, 10.0)  # before a grid is widened
 WL_ITERATIONS = 3  # of the Weisfeiler-Lehman features of graphs
 
 
@@ -72,13 +76,10 @@ class BuildContext:
             steps.append(("scale", MaxAbsScaler() if near_zero else StandardScaler()))
         return Pipeline([*steps, ("model", model)])
 
-    def gammas(self) -> list[float]:
-        """Values of gamma, about the inverse squared distance of two samples."""
-        if self.profile.kind in ("text", "graphs"):  # of length 1
-            return [0.3, 1.0, 3.0]
-        near_zero = self.profile.one_unit or self.profile.sparse
-        factors = (1.0, 4.0, 16.0) if near_zero else (0.1, 0.3, 1.0, 3.0)
-        return [factor / max(1, self.profile.d) for factor in factors]
+    def search(self, model: Any, **values: Sequence[float]) -> WideningSearchCV:
+        """Choose parameters by folds; the grid widens while the best value lies on its edge."""
+        grid = {name: sorted(of_name) for name, of_name in values.items()}
+        return WideningSearchCV(model, grid, cv=self.folds)
 
     def object_kernels(self) -> list[Kernel]:
         """Normalised kernels on strings or graphs; kernels of one family are neighbours."""
@@ -100,29 +101,45 @@ def build(model: SuiteModel, record: EstimatorRecord, context: BuildContext) -> 
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=context.seed)
     if model.grid:
-        grid = {name: list(values) for name, values in model.grid.items()}
-        estimator = GridSearchCV(estimator, grid, cv=context.folds)
+        estimator = context.search(estimator, **model.grid)
     return context.pipeline(estimator, counts=record.counts)
 
 
-def obstacle(model: SuiteModel, profile: DataProfile, *, requested: bool) -> str:
-    """Why the data does not suit the model, or "": only `requested` models may be slow."""
+def obstacle(
+    model: SuiteModel, profile: DataProfile, *, requested: bool, timed: bool = False
+) -> str:
+    """Why the data does not suit the model, or "": only `requested` and `timed` models may be slow."""
     conditions = model.requires if requested else (*model.requires, *model.fast_if)
+    if timed and profile.n <= MAX_TIMED_ROWS:
+        conditions = tuple(name for name in conditions if name not in _SPEED)
     return next(filter(None, (_CONDITIONS[name](profile) for name in conditions)), "")
 
 
+def is_too_slow(model: SuiteModel, profile: DataProfile) -> bool:
+    """Whether the data suits the model but has too many rows or features for a quick comparison."""
+    if any(_CONDITIONS[name](profile) for name in model.requires):
+        return False
+    return any(_CONDITIONS[name](profile) for name in model.fast_if if name in _SPEED)
+
+
 def _gaussian_svm(context: BuildContext) -> Pipeline:
-    return context.pipeline(SVCCV(Cs=(0.1, 1.0, 10.0), gammas=context.gammas(), cv=context.folds))
+    return context.pipeline(SVCCV(CS, "scale", cv=context.folds, widen=WIDEN))
 
 
 def _polynomial_svm(context: BuildContext) -> Pipeline:
-    gamma = context.gammas()[1]
-    kernels = [Polynomial(degree, gamma=gamma, coef0=1.0) for degree in (2, 3)]
-    return context.pipeline(SVCCV(Cs=(0.1, 1.0, 10.0), kernels=kernels, cv=context.folds))
+    kernels = [Polynomial(degree, coef0=1.0) for degree in (2, 3)]
+    # one gamma at first; one more step at either end gives the range of the Gaussian kernel
+    how: dict[str, Any] = {"cv": context.folds, "widen": WIDEN + 1}
+    return context.pipeline(SVCCV(CS, ["scale"], kernels=kernels, **how))
+
+
+def _nystroem_svm(context: BuildContext) -> Pipeline:
+    return context.pipeline(NystroemSVCCV(Cs=CS, cv=context.folds, random_state=context.seed))
 
 
 def _object_svm(context: BuildContext) -> Pipeline:
-    search = SVCCV(Cs=(0.1, 1.0, 10.0, 100.0), kernels=context.object_kernels(), cv=context.folds)
+    kernels = context.object_kernels()
+    search = SVCCV((*CS, 100.0), kernels=kernels, cv=context.folds, widen=WIDEN)
     return Pipeline([("model", search)])
 
 
@@ -134,25 +151,30 @@ def _kernel_perceptron(context: BuildContext) -> Pipeline:
         kernels = context.object_kernels()
         search = KernelPerceptronCV(kernels, cv=context.folds, estimator=estimator)
         return Pipeline([("model", search)])
-    return context.pipeline(KernelPerceptronCV(cv=context.folds, estimator=estimator))
+    how: dict[str, Any] = {"cv": context.folds, "widen": WIDEN, "estimator": estimator}
+    return context.pipeline(KernelPerceptronCV([Gaussian()], gammas="scale", **how))
 
 
 def _kernel_logistic(context: BuildContext) -> Pipeline:
-    search = KernelLogisticRegressionCV((0.1, 1.0, 10.0), context.gammas(), cv=context.folds)
-    return context.pipeline(search)
+    return context.pipeline(KernelLogisticRegressionCV(CS, "scale", cv=context.folds))
 
 
 def _kernel_fisher(context: BuildContext) -> Pipeline:
-    grid = {"ridge": [0.01, 0.1, 1.0], "gamma": context.gammas()}
-    return context.pipeline(GridSearchCV(KernelFisherDiscriminant(), grid, cv=context.folds))
+    unit = 1.0 / max(1, context.profile.d) if context.profile.kind == "vectors" else 1.0
+    gammas = [unit * factor for factor in GAMMA_FACTORS]
+    search = context.search(KernelFisherDiscriminant(), ridge=(0.01, 0.1, 1.0), gamma=gammas)
+    return context.pipeline(search)
 
 
 def _logistic_regression(context: BuildContext) -> Pipeline:
-    if context.profile.k == 2 and 0 < context.profile.d <= MAX_EVIDENCE_FEATURES:
+    profile = context.profile
+    enough = profile.smallest >= max(
+        MIN_EVIDENCE_ROWS, profile.d
+    )  # else its Gaussian is a rough guess
+    if profile.k == 2 and 0 < profile.d <= MAX_EVIDENCE_FEATURES and enough:
         return context.pipeline(LogisticRegression(C="evidence"))
-    grid = {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
     model = LogisticRegression(solver="lbfgs", max_iter=1000)
-    return context.pipeline(GridSearchCV(model, grid, cv=context.folds))
+    return context.pipeline(context.search(model, C=CS))
 
 
 def _nearest_neighbors(context: BuildContext) -> Pipeline:
@@ -163,20 +185,23 @@ def _nearest_neighbors(context: BuildContext) -> Pipeline:
 
 
 def _radius_neighbors(context: BuildContext) -> Pipeline:
-    radii = [gamma**-0.5 for gamma in context.gammas()]
+    profile = context.profile
+    # of two samples: of length 1, within [0, 1], or with features of variance 1
+    near_zero = profile.one_unit or profile.sparse
+    unit = 1.0 if profile.d == 0 else (0.25 if near_zero else 1.0) * profile.d**0.5
     model = RadiusNeighborsClassifier(outlier_label="most_frequent")
-    return context.pipeline(GridSearchCV(model, {"radius": radii}, cv=context.folds))
+    return context.pipeline(context.search(model, radius=[unit * 2.0**i for i in (-1, 0, 1)]))
 
 
 def _categorical_bayes(context: BuildContext) -> Pipeline:
     model = CategoricalNB(min_categories=max(1, context.profile.categories))  # of all folds
-    search = GridSearchCV(model, {"alpha": [0.01, 0.1, 1.0]}, cv=context.folds)
-    return context.pipeline(search, counts=True)
+    return context.pipeline(context.search(model, alpha=(0.01, 0.1, 1.0)), counts=True)
 
 
 _BUILDERS: dict[str, Callable[[BuildContext], Pipeline]] = {
     "gaussian_svm": _gaussian_svm,
     "polynomial_svm": _polynomial_svm,
+    "nystroem_svm": _nystroem_svm,
     "object_svm": _object_svm,
     "kernel_fisher": _kernel_fisher,
     "kernel_logistic": _kernel_logistic,
@@ -227,6 +252,11 @@ def _no_words(profile: DataProfile) -> str:
     return f"a linear model is as good on {features}" if features else ""
 
 
+_SPEED = (
+    "kernel rows",
+    "neighbour rows",
+    "small factorisation",
+)  # conditions of a quick comparison
 _CONDITIONS: dict[str, Callable[[DataProfile], str]] = {  # each returns what is wrong, or ""
     "counts": lambda profile: "" if profile.counts else "needs counts: integers of at least 0",
     "dense columns": lambda profile: "" if profile.kind == "vectors" else _table(profile),
@@ -236,6 +266,7 @@ _CONDITIONS: dict[str, Callable[[DataProfile], str]] = {  # each returns what is
     "no words": _no_words,
     "rows per class": _rows_per_class,
     "small factorisation": _small_factorisation,
+    "vectors": lambda profile: "" if profile.kind == "vectors" else "needs a table of numbers",
     "strings": lambda profile: "" if profile.kind in ("text", "sequences") else "needs strings",
     "table": _table,
 }

@@ -21,18 +21,23 @@ from separatrix.data.splits import (
 )
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
+from separatrix.evaluation.baselines import make_baselines
 from separatrix.evaluation.comparison import Comparison, SplitProtocol
 from separatrix.evaluation.metrics import require_metrics
+from separatrix.evaluation.ordered_splits import ordered_splits
+from separatrix.evaluation.profile import profile
+from separatrix.evaluation.race import ProgressListener, Race, RaceResult
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
 from separatrix.evaluation.study import evaluate
 from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
-from separatrix.validation import require_choice, require_integer
+from separatrix.validation import require_choice, require_integer, require_real
 
 __all__ = ["Comparison", "compare"]
 
 RANDOM_SPLITS = 20  # by default
+PERIODS = 5  # by default
 MIN_TEST_FOLDS = 10  # by default, k-fold splits are repeated until there are as many test folds
 
 
@@ -45,12 +50,16 @@ def compare(
     repeats: int | None = None,
     test_size: float = 0.2,
     groups: Any = None,  # shape: (n,)
+    times: Any = None,  # shape: (n,)
     kind: str | None = None,
     folds: int = 3,
     metric: str = "error",
     random_state: int = 0,
+    budget: float | None = None,
+    baselines: bool = False,
     progress: bool | None = None,
     done: Callable[[str, Evaluation], None] | None = None,
+    on_progress: ProgressListener | None = None,
 ) -> Comparison:
     """Train and test classifiers on the same splits, and test which of them differ.
 
@@ -71,6 +80,8 @@ def compare(
     groups
         Rows of one group are all in the training part or all in the test part; folds are then not
         stratified.
+    times
+        Test rows are later than all training rows: `cv` later periods, 5 by default.
     kind, folds
         Of the `suite`: "vectors", "text", "sequences" or "graphs"; folds of the cross-validation that
         tunes.
@@ -79,13 +90,21 @@ def compare(
         "average_precision", "log_loss", "f1", "balanced_accuracy" or "mcc".
     random_state
         Seed of the splits, and of models of the suite that use random numbers.
+    budget
+        Seconds. Classifiers then race on growing subsets of the rows, and those that are left, or all if
+        there is time, run on as many splits as fit; which is not the same on a slower machine. None: all.
+    baselines
+        Add the most frequent class, and gradient boosting and a random forest of scikit-learn.
     progress
         Whether to draw progress bars on stderr. None: if stderr is a terminal.
     done
         Callback with the name and the `Evaluation` of each classifier once it is finished.
+    on_progress
+        With a budget, callback with the evaluations so far, by name, and what they are of, in words.
 
     A classifier that fails is listed in `failed` with the reason; the others continue. Convergence
-    warnings are counted in `unfinished`; every other warning is shown once per model.
+    warnings are counted in `unfinished`; every other warning is shown once per model. Ctrl-C ends the
+    comparison with the classifiers that are finished, if there are any; the others are in `not_tried`.
 
     Examples
     --------
@@ -98,51 +117,93 @@ def compare(
     """
     require_metrics([metric])
     samples = check_samples(X, y, missing=True)
-    models = _models(models, samples, kind, {"folds": folds, "random_state": random_state})
+    search = {"folds": folds, "random_state": random_state, "timed": budget is not None}
+    models = _models(models, samples, kind, search)
+    suited = models if isinstance(models, Suite) else Suite({}, {}, {})
     check_classification_targets(samples.y)
     if len(np.unique(samples.y)) < 2:
         raise DataError(f"compare needs samples of at least 2 classes; got one, {samples.y[0]!r}")
-    protocol = replace(
-        _protocol(cv, repeats, random_state, groups), test_size=test_size, folds=folds
+    if budget is not None:
+        require_real("compare", "budget", budget, above=0)
+    protocol = _protocol(cv, repeats, random_state, groups, times)
+    protocol = replace(protocol, test_size=test_size, folds=folds, budget=budget)
+    splits = _splits(protocol, samples.y, groups, times)
+    added = make_baselines(profile(samples, kind=kind), random_state) if baselines else {}
+    everything = {**models, **added}
+    if budget is None:
+        found = _run_all(everything, samples, splits, random_state, progress, done)
+    else:
+        how: dict[str, Any] = {
+            "random_state": random_state,
+            "metric": metric,
+            "on_progress": on_progress,
+        }
+        found = Race(everything, samples, splits, budget=budget, always=list(added), **how).run()
+        if done is not None:
+            for name, evaluation in found.evaluations.items():
+                done(name, evaluation)
+    if not found.evaluations:
+        raise _error_of_all(found)
+    comparison = Comparison(
+        found.evaluations,
+        left_out=suited.left_out,
+        failed={name: _in_one_line(error) for name, error in found.failed.items()},
+        unfinished={n: count for n, count in found.unfinished.items() if n in found.evaluations},
+        protocol=protocol,
+        metric=metric,
+        not_tried={**suited.not_tried, **found.not_tried},
+        interrupted=found.interrupted,
+        raced=found.raced,
+        baselines=tuple(added),
+        subset=found.rows,
+        planned=len(splits),
     )
-    splits = _splits(protocol, samples.y, groups)
-    evaluations: dict[str, Evaluation] = {}
-    failed: dict[str, Exception] = {}
-    unfinished: dict[str, int] = {}
-    options: dict[str, Any] = {
-        "splits": splits,
-        "random_state": random_state,
-        "progress": progress,
-    }
-    with bar("compare", len(models), show=False) as advance:
-        for name, model in models.items():
-            with busy(name, show=False), warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                try:
-                    evaluations[name] = evaluate(model, samples, name=name, **options)
-                except Exception as error:
-                    failed[name] = error
-            count = _count_unconverged(caught)
-            if name in evaluations:
-                if count:
-                    unfinished[name] = count
-                if done is not None:
-                    done(name, evaluations[name])
-            advance()
-    if not evaluations:
-        raise _error_of_all(failed)
-    left_out = models.left_out if isinstance(models, Suite) else {}
-    reasons = {name: _in_one_line(error) for name, error in failed.items()}
-    comparison = Comparison(evaluations, left_out, reasons, unfinished, protocol, metric)
-    if all(np.isnan(found.metric(metric)[0]).all() for found in evaluations.values()):
+    if all(np.isnan(one.metric(metric)[0]).all() for one in found.evaluations.values()):
         raise DataError(
             f"{metric} needs probabilities or scores, which none of these classifiers has"
         )
     return comparison
 
 
+def _run_all(
+    models: Mapping[str, Any],
+    samples: CheckedSamples,
+    splits: list[Split],
+    random_state: int,
+    progress: bool | None,
+    done: Callable[[str, Evaluation], None] | None,
+) -> RaceResult:
+    """Evaluate every model on all splits, one model after the other."""
+    found = RaceResult()
+    how: dict[str, Any] = {"splits": splits, "random_state": random_state, "progress": progress}
+    with bar("compare", len(models), show=False) as advance:
+        for name, model in models.items():
+            with busy(name, show=False), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    found.evaluations[name] = evaluate(model, samples, name=name, **how)
+                except Exception as error:
+                    found.failed[name] = error
+                except KeyboardInterrupt:
+                    if not found.evaluations:
+                        raise
+                    found.interrupted = True
+            if found.interrupted:
+                later = [n for n in models if n not in (*found.evaluations, *found.failed)]
+                found.not_tried = dict.fromkeys(later, "interrupted")
+                break
+            count = _count_unconverged(caught)
+            if name in found.evaluations:
+                if count:
+                    found.unfinished[name] = count
+                if done is not None:
+                    done(name, found.evaluations[name])
+            advance()
+    return found
+
+
 def _models(
-    models: Any, samples: CheckedSamples, kind: str | None, search: dict[str, int]
+    models: Any, samples: CheckedSamples, kind: str | None, search: dict[str, Any]
 ) -> Mapping[str, Any]:
     """Return the models if they are estimators; build them if they are keys."""
     if isinstance(models, Mapping) and models:
@@ -159,8 +220,14 @@ def _models(
     return suite(samples, models=keys, kind=kind, **search)
 
 
-def _protocol(cv: int | None, repeats: int | None, seed: int, groups: Any) -> SplitProtocol:
+def _protocol(
+    cv: int | None, repeats: int | None, seed: int, groups: Any, times: Any
+) -> SplitProtocol:
     require_integer("compare", "random_state", seed, least=0)
+    if times is not None:
+        if groups is not None:
+            raise ParameterError("compare", "groups", "None with times", groups)
+        return SplitProtocol(cv or PERIODS, 1, seed, ordered=True)
     if cv is not None:
         require_integer("compare", "cv", cv, least=2)
     if repeats is None:
@@ -169,12 +236,17 @@ def _protocol(cv: int | None, repeats: int | None, seed: int, groups: Any) -> Sp
     return SplitProtocol(cv, repeats, seed, grouped=groups is not None)
 
 
-def _splits(protocol: SplitProtocol, y: Any, groups: Any) -> list[Split]:
+def _splits(protocol: SplitProtocol, y: Any, groups: Any, times: Any) -> list[Split]:
     """Split the rows in random order, so that the folds of a search inside see no drift."""
     cv, seed, n, test_size = protocol.cv, protocol.seed, len(y), protocol.test_size
     repeats = {"repeats": protocol.repeats, "seed": seed}
-    if groups is not None and len(groups) != n:
-        raise DataError(f"X has {n} samples, but groups has {len(groups)} values")
+    for name, values in (("groups", groups), ("times", times)):
+        if values is not None and len(values) != n:
+            raise DataError(f"X has {n} samples, but {name} has {len(values)} values")
+    if times is not None:
+        rng = np.random.default_rng(seed)
+        found = ordered_splits(times, folds=cv or PERIODS)
+        return [Split(rng.permutation(train), rng.permutation(test)) for train, test in found]
     order = np.random.default_rng(seed).permutation(n)
     if groups is not None:
         groups = np.asarray(groups)[order]
@@ -202,11 +274,14 @@ def _count_unconverged(caught: Sequence[warnings.WarningMessage]) -> int:
     return sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
-def _error_of_all(failed: Mapping[str, Exception]) -> Exception:
+def _error_of_all(found: RaceResult) -> BaseException:
     """Return the error of the only model, or one that lists the errors of all."""
-    if len(failed) == 1:
-        return next(iter(failed.values()))
-    reasons = "; ".join(f"{name}: {_in_one_line(error)}" for name, error in failed.items())
+    if found.interrupted:
+        return KeyboardInterrupt()
+    if len(found.failed) == 1 and not found.not_tried:
+        return next(iter(found.failed.values()))
+    whys = {name: _in_one_line(error) for name, error in found.failed.items()} | found.not_tried
+    reasons = "; ".join(f"{name}: {why}" for name, why in whys.items())
     return DataError(f"no classifier could be trained: {reasons}")
 
 

@@ -18,6 +18,16 @@ from separatrix.evaluation.result import Evaluation, shorten
 from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
 
 COLUMNS = 110
+MAJORITY, BOOSTING, FOREST = (
+    "baseline: most frequent",
+    "baseline: boosted trees",
+    "baseline: random forest",
+)
+BASELINES = {  # in a sentence
+    MAJORITY: "the most frequent class",
+    BOOSTING: "gradient boosting of scikit-learn",
+    FOREST: "a random forest of scikit-learn",
+}
 LONG_NUMBER = re.compile(r"\d+\.\d{4,}(e-?\d+)?")
 
 
@@ -31,9 +41,13 @@ class SplitProtocol:
     grouped: bool = False
     test_size: float = 0.2  # of random splits
     folds: int = 3  # that tune
+    ordered: bool = False  # test rows are later than training rows
+    budget: float | None = None  # seconds
 
     def __str__(self) -> str:
         groups = " of whole groups" if self.grouped else ""
+        if self.ordered:
+            return f"{self.cv} later periods"
         if self.cv is None:
             return f"{self.repeats} random splits{groups}"
         times = "once" if self.repeats == 1 else f"{self.repeats} times"
@@ -50,11 +64,18 @@ class Comparison:
     unfinished: dict[str, int] = field(default_factory=dict)  # convergence warnings by name
     protocol: SplitProtocol | None = None
     metric: str = "error"  # by which classifiers are ranked and tested
+    not_tried: dict[str, str] = field(default_factory=dict)  # would suit: why not, by title
+    interrupted: bool = False
+    raced: dict[str, str] = field(default_factory=dict)  # dropped on a subset: its error, in words
+    baselines: tuple[str, ...] = ()  # names of models that are no candidates
+    subset: int | None = None  # training rows, if no split was finished on all of them
+    planned: int | None = None  # splits, of which a budget may have allowed fewer
 
     @property
     def best(self) -> str:
-        """The classifier that is best by the metric; ties go to the first."""
-        return min(self.evaluations, key=self._mean_loss)
+        """The classifier that is best by the metric; ties go to the first. A baseline only if all are."""
+        own = [name for name in self.evaluations if name not in self.baselines]
+        return min(own or self.evaluations, key=self._mean_loss)
 
     def _losses(self, name: str) -> Any:
         """The metric on each split, (repeats,), with its sign changed if higher is better."""
@@ -69,10 +90,27 @@ class Comparison:
         return math.inf if math.isnan(mean) else mean
 
     @property
+    def at_edge(self) -> dict[str, str]:
+        """Models whose search still ended at the last value of a widened grid, in words."""
+        found = {}
+        for name, evaluation in self.evaluations.items():
+            counts = Counter(edge for edges in evaluation.edges for edge in edges.items())
+            words = [
+                f"{param} is the {end} tried in {count} of {len(evaluation.splits)} splits"
+                for (param, end), count in counts.items()
+            ]
+            if words:
+                found[name] = ", ".join(words)
+        return found
+
+    @property
     def splits_in_words(self) -> str:
         """The protocol in words, or the number of splits."""
         count = len(self._splits)
-        return str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
+        words = str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
+        if self.planned is None or count == self.planned:
+            return words
+        return f"{count} of {self.planned} splits ({words})"
 
     def difference(self, one: str, other: str) -> Difference:
         """Test the difference of two errors, as fractions, or of the metric, by the corrected t test."""
@@ -107,7 +145,8 @@ class Comparison:
         corrected t test, and `p_holm` among all pairs of models. `fit_seconds` and `predict_seconds`
         are means over splits, None if models shared their work; `seconds` is the total. `chosen` are the
         parameters chosen in each split. If any model has probabilities there are `log_loss` and
-        `brier`, None for models without.
+        `brier`, None for models without. `converged` is False if any fit, those of searches included,
+        missed its tolerance; the printed table marks such a model by an asterisk.
         """
         best = self.best
         tests = {frozenset(pair["models"]): pair for pair in self.pairs()}
@@ -120,6 +159,7 @@ class Comparison:
             rows.append(
                 {
                     "model": name,
+                    "converged": name not in self.unfinished,
                     "train_error": 100 * float(found.train_error.mean()),
                     "test_error": 100 * float(found.test_error.mean()),
                     "test_sd": 100 * float(found.test_error.std()),
@@ -139,8 +179,51 @@ class Comparison:
             )
         return sorted(rows, key=lambda row: self._mean_loss(row["model"]))
 
+    @property
+    def warning(self) -> str:
+        """What the ranking does not know, in one sentence, or ""."""
+        words = []
+        if self.interrupted:
+            words.append("Interrupted: only what was finished is listed.")
+        if self.not_tried:
+            reasons: dict[str, list[str]] = {}
+            for name, why in self.not_tried.items():
+                reasons.setdefault(why, []).append(name)
+            each = [f"{'; '.join(names)} ({why})" for why, names in reasons.items()]
+            words.append(f"Not tried: {'; '.join(each)}.")
+        if self.subset is not None:
+            words.append(
+                f"No split was finished on all rows: these are errors of {self.subset:,} rows."
+            )
+        return " ".join(words)
+
+    @property
+    def verdict(self) -> str:
+        """What the baselines say about the best classifier, in a sentence or two, or ""."""
+        if not self.baselines:
+            return ""
+        words = []
+        for name in self.baselines:
+            if name not in self.evaluations or name == self.best:
+                continue
+            gap = self.difference(self.best, name)
+            title, unit = BASELINES.get(name, name), "points" if self.metric == "error" else ""
+            size = f"{abs(self._unit * gap.mean):.2f} {unit}".strip()
+            if gap.p <= 0.05 and gap.mean > 0:
+                words.append(f"{title} is better by {size}: it would serve you better")
+            elif gap.mean > 0:
+                words.append(f"{title} is ahead by {size}, within chance")
+            else:
+                sure = "" if gap.p <= 0.05 else ", within chance"
+                words.append(f"{title} is behind by {size}{sure}")
+        return f"Against {shorten(self.best, 40)}: {'; '.join(words)}." if words else ""
+
     def __str__(self) -> str:
-        return "\n".join([self._how(), *self._table(), *self._notes()])
+        warning, verdict = (
+            textwrap.wrap(text, COLUMNS, break_on_hyphens=False)
+            for text in (self.warning, self.verdict)
+        )
+        return "\n".join([*warning, self._how(), *self._table(), *verdict, *self._notes()])
 
     @property
     def _unit(self) -> float:
@@ -197,7 +280,7 @@ class Comparison:
             bounds = f"{row['low']:.1f}..{row['high']:.1f}"
             behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
             yield (
-                f"{shorten(row['model'], 24):<25}"
+                f"{shorten(self._marked(row['model']), 24):<25}"
                 + _number(row["train_error"], 6, 2)
                 + _number(row["test_error"], 8, 2)
                 + f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
@@ -211,17 +294,23 @@ class Comparison:
                 )
             )
 
+    def _marked(self, name: str) -> str:
+        """The name, with an asterisk if fits of the model did not converge."""
+        return f"*{name}" if name in self.unfinished else name
+
     def _notes(self) -> Iterator[str]:
         chosen = {name: _usual(found.settings) for name, found in self.evaluations.items()}
         warned = {
-            name: f"{count} fits missed their tolerance, including those of searches"
+            self._marked(name): f"{count} fits missed their tolerance, including those of searches"
             for name, count in self.unfinished.items()
         }
         for title, lines in (
             ("chosen", {name: words for name, words in chosen.items() if words}),
+            ("best value at the end of the grid", self.at_edge),
             ("not converged", warned),
+            ("dropped on a subset of the rows", self.raced),
             ("failed", self.failed),
-            ("left out", self.left_out),
+            ("left out", {n: w for n, w in self.left_out.items() if n not in self.not_tried}),
         ):
             if lines:
                 yield f"{title}:"

@@ -118,6 +118,7 @@ class Evaluation:
     fit_seconds: Vector | None = None
     predict_seconds: Vector | None = None  # for the test rows
     settings: list[dict[str, Any]] = field(default_factory=list)  # chosen parameters of each split
+    edges: list[dict[str, str]] = field(default_factory=list)  # those at the end of what was tried
 
     @property
     def chosen(self) -> Codes:
@@ -212,6 +213,15 @@ class Evaluation:
             tables[number] /= np.maximum(1, np.bincount(true, minlength=k))[:, None]
             np.fill_diagonal(tables[number], 0.0)
         return tables.mean(axis=0), tables.std(axis=0)
+
+    def counts(self) -> Codes:
+        """Test rows of class a predicted as b over all splits, (k, k); rejected rows are not counted."""
+        k = len(self.classes)
+        table = np.zeros((k, k), dtype=np.intp)
+        for number, candidate in enumerate(self.chosen):
+            true, guess = self._true(number), self.predicted[int(candidate), number]
+            np.add.at(table, (true[guess >= 0], guess[guess >= 0]), 1)
+        return table
 
     def hardest(self, count: int = 5) -> list[tuple[int, float, Any]]:
         """Rows with the most errors: (row, fraction of wrong predictions, most frequent wrong class).

@@ -136,6 +136,7 @@ def evaluate(
         fit_seconds=None if shared else np.array([trial.fit_seconds for trial in study.trials]),
         predict_seconds=None if shared else np.array([t.predict_seconds for t in study.trials]),
         settings=[trial.settings for trial in study.trials if trial.settings],
+        edges=[trial.edges for trial in study.trials],
     )
 
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from separatrix.data.splits import Split
-from separatrix.estimators.base.tuned import chosen_params
+from separatrix.estimators.base.tuned import chosen_params, edge_params
 from separatrix.types import Codes, Matrix, Vector
 
 
@@ -25,6 +25,7 @@ class Trial(NamedTuple):
     fit_seconds: float
     predict_seconds: float  # for the test rows
     settings: dict[str, Any]  # parameters that the model chose
+    edges: dict[str, str]  # those whose value is the smallest or largest tried
 
 
 def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> Trial:
@@ -50,6 +51,7 @@ def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> T
         fit_seconds=trained - begun,
         predict_seconds=predicted - trained,
         settings=chosen_params(fitted),
+        edges=edge_params(fitted),
     )
 
 

@@ -42,11 +42,24 @@ class SplitSpec(_Table):
     """How test rows are held out."""
 
     method: Literal["random", "stratified", "folds", "grouped", "given"] = "stratified"
-    repeats: Annotated[int, Field(ge=1)] = 5
+    repeats: Annotated[int, Field(ge=1)] = 5  # with folds 1, unless it is given
     test_size: Annotated[float, Field(gt=0, lt=1)] = 0.2
     folds: Annotated[int, Field(ge=2)] = 5  # of method "folds", `repeats` times over
     subsample: Annotated[int, Field(ge=2)] | None = None
     group: ShortString | None = None  # a column; rows with the same value stay together
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_folds(cls, given: Any) -> Any:
+        """`folds` implies its method; each row is then tested once unless `repeats` says otherwise."""
+        if not isinstance(given, dict):
+            return given
+        given = {"method": "folds", **given} if "folds" in given else given
+        if given.get("method") == "folds":
+            return {"repeats": 1, **given}
+        if "folds" in given:
+            raise ValueError('`folds` goes with method = "folds"')
+        return given
 
     @model_validator(mode="after")
     def _check_group(self) -> Self:

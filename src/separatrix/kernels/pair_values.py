@@ -230,7 +230,7 @@ class PairEvaluator(NamedTuple):
         self, wanted: list[Codes], X: Sequence[Any], Z: Sequence[Any]
     ) -> Iterator[Vector]:
         # a requirement of scikit-learn's; it pickles lambdas too
-        from joblib import Parallel, delayed  # type: ignore[import-untyped]
+        from joblib import Parallel, delayed
 
         size = max(1, min(ROWS_OF_TASK, len(X) // (2 * self.threads)))
 

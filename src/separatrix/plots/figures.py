@@ -23,6 +23,9 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")  # 9 to 10: pairs repeat after 90 classes
 
 
+MOST_WITH_SD = 12  # classes of a confusion matrix with standard deviations
+
+
 def plot_confusion(evaluation: Evaluation) -> Figure:
     """Mean share of each class's test rows predicted as another class, with its sd, in per cent."""
     mean, sd = (100 * table for table in evaluation.confusion())
@@ -35,15 +38,19 @@ def plot_confusion(evaluation: Evaluation) -> Figure:
 def draw_confusion(mean: Any, sd: Any, labels: Any) -> tuple[Figure, Any, Any]:
     """Confusions (k, k) as a heat map with mean and sd in each cell: figure, axes and image."""
     k = len(labels)
-    figure, axes = new_axes(1.6 + 0.62 * k, 1.2 + 0.52 * k)
+    many = k > MOST_WITH_SD  # only whole per cent have room
+    side = 0.34 if many else 0.52
+    figure, axes = new_axes(1.6 + (side if many else 0.62) * k, 1.2 + side * k)
     image = axes.imshow(mean, cmap=MISTAKES, vmin=0)
-    texts = [
-        [
-            f"{mean[a, b]:.2f}\n±{sd[a, b]:.2f}" if a != b and mean[a, b] > 0 else ""
-            for b in range(k)
-        ]
-        for a in range(k)
-    ]
+
+    def write(a: int, b: int) -> str:
+        if a == b or mean[a, b] <= 0:
+            return ""
+        if many:
+            return f"{mean[a, b]:.0f}" if mean[a, b] >= 0.5 else ""
+        return f"{mean[a, b]:.2f}\n±{sd[a, b]:.2f}"
+
+    texts = [[write(a, b) for b in range(k)] for a in range(k)]
     write_cells(axes, texts, mean > 0.6 * mean.max())
     name_confusion_axes(axes, labels)
     return figure, axes, image
@@ -62,7 +69,7 @@ def name_confusion_axes(axes: Any, labels: Any) -> None:
     """Classes in rows, predicted classes in columns."""
     axes.set_xticks(range(len(labels)), labels)
     axes.set_yticks(range(len(labels)), labels)
-    axes.set(xlabel="predicted as", ylabel="is")
+    axes.set(xlabel="predicted class", ylabel="true class")
 
 
 def plot_hardest(

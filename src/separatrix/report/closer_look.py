@@ -1,56 +1,84 @@
-"""What a comparison leaves open, of a few of its classifiers: trained on all rows, and on fewer."""
+"""What a comparison leaves open about its best classifier: trained on all rows, on fewer, and shuffled."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import Pipeline
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split, subsample
-from separatrix.estimators.registry import REGISTRY
 from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.importance import permutation_importance
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
 from separatrix.evaluation.study import evaluate
+from separatrix.runtime.time_limit import OutOfTime, time_limit
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the rows to train on
 FEWEST_OF_A_CLASS = 6  # rows; a search inside needs some for each of its folds
-LINEAR = {record.name for record in REGISTRY if record.linear}
 SPLITS = 3  # that a learning curve is a mean over
 
 
 def inspect_best(
-    comparison: Comparison, models: Mapping[str, Any], data: Dataset | CheckedSamples
+    comparison: Comparison,
+    models: Mapping[str, Any],
+    data: Dataset | CheckedSamples,
+    *,
+    features: Sequence[str] | None = None,
+    limit: float | None = None,
 ) -> dict[str, Any]:
-    """`fitted` and `sizes` for the page of a comparison: `comparison_page(..., **closer_look(...))`.
+    """`fitted`, `importance` and `sizes` for the page of a comparison.
 
     Given
         models     those that were compared, by name, as `separatrix.evaluation.suite.suite` has them
         data       the samples that they were compared on
+        features   names of their columns
+        limit      seconds for each of the three; what takes longer is left out
 
-    The best classifier and the best linear one are trained on all rows, and the best one on parts of
-    the rows to train on of the first splits: that costs about as much as four splits of the best.
+    The best classifier is trained on all rows, on the training rows of the first splits, where each
+    column of the test rows is shuffled, and on parts of these: about seven fits of it.
     """
     X, y = data if isinstance(data, CheckedSamples) else check_samples(data.X, data.y, missing=True)
-    best = comparison.evaluations[comparison.best]
-    names = [row["model"] for row in comparison.rows()]
-    linear = [name for name in names if type(_inner(models[name])).__name__ in LINEAR]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the comparison has counted them
+    if isinstance(data, Dataset):
+        features = features or data.features
+    name = comparison.best
+    best, model = comparison.evaluations[name], models[name]
+    splits = best.splits[:SPLITS]
+
+    def fit_all() -> dict[str, Any]:
         rows = np.random.default_rng(0).permutation(len(y))  # folds of a search see no drift
-        fitted = {
-            name: clone(models[name]).fit(X[rows], y[rows])
-            for name in dict.fromkeys([names[0], *linear[:1]])
-        }
-        sizes = errors_by_size(models[names[0]], X, y, best.splits)
-    return {"fitted": fitted, "sizes": {**sizes, len(best.splits[0].train): _first_splits(best)}}
+        return {"fitted": {name: clone(model).fit(X[rows], y[rows])}}
+
+    def shuffle() -> dict[str, Any]:
+        if len(getattr(X, "shape", ())) != 2:
+            return {}
+        fits = [(clone(model).fit(X[train], y[train]), test) for train, test in splits]
+        return {"importance": permutation_importance(fits, X, y, features)}
+
+    def shrink() -> dict[str, Any]:
+        sizes = errors_by_size(model, X, y, best.splits)
+        return {"sizes": {**sizes, len(best.splits[0].train): _first_splits(best)}}
+
+    found: dict[str, Any] = {}
+    for part in (fit_all, shuffle, shrink):
+        found |= _within(limit, part)
+    return found
+
+
+def _within(limit: float | None, part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a function returns within a time limit; nothing if it takes longer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the comparison has shown and counted them
+        try:
+            with time_limit(limit):
+                return part()
+        except OutOfTime:
+            return {}
 
 
 def _first_splits(found: Evaluation) -> Evaluation:
@@ -61,12 +89,6 @@ def _first_splits(found: Evaluation) -> Evaluation:
         train_error=found.train_error[:, :SPLITS],
         test_error=found.test_error[:, :SPLITS],
     )
-
-
-def _inner(model: Any) -> Any:
-    """The classifier itself, before it is fitted."""
-    model = model[-1] if isinstance(model, Pipeline) else model
-    return getattr(model, "estimator", None) or model
 
 
 def errors_by_size(

@@ -48,10 +48,10 @@ def regions_section(name: str, model: Any, data: Dataset | None) -> Section | No
 def features_section(
     names: Sequence[str], fitted: Mapping[str, Any], data: Dataset | None
 ) -> Section | None:
-    """What the best linear classifier looks at, and how many support vectors the best machine has."""
+    """Weights of the best classifier, if it is linear, and its support vectors, if it has some."""
     shows: list[Picture | Table] = []
-    shows += _weights(names, fitted, data)
-    shows += _support_vectors(names, fitted)
+    shows += _weights(names[:1], fitted, data)
+    shows += _support_vectors(names[:1], fitted)
     return Section("Features", [], shows) if shows else None
 
 
@@ -70,12 +70,12 @@ def _weights(
     table = _table_of_weights(features, weights, [str(label) for label in model.classes_], order)
     scaled = isinstance(fitted[found], Pipeline) and len(fitted[found]) > 1
     after = " of features as the steps before it leave them" if scaled else ""
-    caption = f"Weights{after} by {found}, the best linear classifier here: |w|, darker is larger."
+    caption = f"Weights{after} by {found}: |w|, darker is larger."
     image = None if data is None else data.image
     if image is not None and image[0] * image[1] == len(largest) and len(weights) <= MOST_PANELS:
         return [Picture(with_short_names(plot_features(model, shape=image)), caption, table)]
     caption = (
-        f"Weights{after} by {found}, the best linear classifier here: for each feature its largest "
+        f"Weights{after} by {found}: for each feature its largest "
         f"|w| over all boundaries, the {len(order)} largest of {len(largest)}."
     )
     return [Picture(plot_weights([features[j] for j in order], largest[order]), caption, table)]

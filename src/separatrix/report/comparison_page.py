@@ -5,7 +5,7 @@ Each section is a function that gives None where it does not apply; such section
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -17,11 +17,13 @@ from separatrix.data.dataset import Dataset, concatenate_parts
 from separatrix.estimators.registry import TITLES
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.hashes import hash_of
+from separatrix.evaluation.importance import Importance
 from separatrix.evaluation.result import Evaluation
 from separatrix.modelfile.model_card import versions_here
 from separatrix.report import comparison_models as models
 from separatrix.report import comparison_sections as parts
 from separatrix.report.comparison_curves import classes_section, curves_section
+from separatrix.report.data_section import data_section, importance_section
 from separatrix.report.page import Page, write
 from separatrix.runtime.threads import thread_count
 
@@ -43,6 +45,9 @@ def comparison_page(
     python: str = "",
     fitted: Mapping[str, Any] | None = None,
     sizes: Mapping[int, Evaluation] | None = None,
+    importance: Sequence[Importance] = (),
+    notes: Sequence[str] = (),
+    steps: Sequence[str] = (),
     facts: Mapping[str, Any] | None = None,
 ) -> Page:
     """The page of a comparison.
@@ -56,11 +61,15 @@ def comparison_page(
     command, python
         How to get the same again.
     fitted
-        Models fitted to `data`, by their names in the comparison: for the regions of the best one,
-        the weights of the best linear one, and what their searches tried.
-    sizes
-        Evaluations of the best classifier by the number of rows it was trained on. `closer_look`
-        finds both.
+        Models fitted to `data`, by their names in the comparison: for the regions, weights and support
+        vectors of the best one, and what its search tried.
+    sizes, importance
+        Evaluations of the best classifier by the number of rows it was trained on; rise of its error by
+        each column. `inspect_best` finds all three.
+    notes
+        Problems of the data, in sentences.
+    steps
+        Commands to run next.
     facts
         What to say beside versions, threads and the hash of the data.
     """
@@ -71,11 +80,13 @@ def comparison_page(
     rows_of = _compared(data, len(best.y))
     sections = (
         parts.leaderboard_section(rows, protocol),
+        data_section(rows_of, notes),
         parts.confusion_section(comparison.best, best),
         parts.hardest_section(comparison.best, best, rows_of),
         parts.sizes_section(comparison.best, sizes or {}),
         models.parameters_section(rows, fitted),
-        parts.calibration_section(comparison, rows),
+        importance_section(comparison.best, importance),
+        parts.calibration_section(comparison.best, best),
         curves_section(comparison, rows),
         classes_section(comparison.best, best),
         models.regions_section(comparison.best, fitted.get(comparison.best), data),
@@ -87,17 +98,22 @@ def comparison_page(
         title=f"Classifiers compared on {data.name}"
         if data is not None
         else "Classifiers compared",
-        summary=_summary(rows, best, protocol),
+        summary=[*filter(None, [comparison.warning]), *_summary(comparison, rows, best, protocol)],
         sections=[section for section in sections if section is not None],
+        steps=steps,
         command=command,
         python=python or _python(comparison, data),
         facts={**_facts(comparison, data), **(facts or {})},
     )
 
 
-def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> list[str]:
-    first, others = rows[0], rows[1:]
-    error = f"{first['test_error']:.2f} % test error over {protocol}"
+def _summary(
+    comparison: Comparison, rows: list[dict[str, Any]], best: Evaluation, protocol: str
+) -> list[str]:
+    first = next(row for row in rows if row["model"] == comparison.best)
+    others = [row for row in rows if row["model"] not in (comparison.best, *comparison.baselines)]
+    bounds = f"{first['low']:.1f} to {first['high']:.1f}"
+    error = f"{first['test_error']:.2f} % test error (95 % interval {bounds}) over {protocol}"
     level = [row["model"] for row in others if parts.is_level(row)]
     behind = [row for row in others if not parts.is_level(row)]
     name = str(first["model"])
@@ -106,7 +122,9 @@ def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> lis
         words.append(f"It is not significantly better than {_list(level)}.")
     if behind:
         words.append(_describe_gap(behind, rest="the others" if level else "all others"))
-    return [*words, _baseline(best)]
+    if not first["converged"]:
+        words.append("Some of its fits did not converge, so a longer fit may differ.")
+    return [*words, *filter(None, [comparison.verdict]), _baseline(best)]
 
 
 def _describe_gap(rows: list[dict[str, Any]], rest: str) -> str:

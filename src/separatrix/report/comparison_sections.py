@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.data.dataset import Dataset
-from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.comparison import MAJORITY, Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.plots.probabilities import plot_reliability
@@ -56,9 +56,11 @@ def is_level(row: Mapping[str, Any]) -> bool:
 
 def leaderboard_section(rows: list[dict[str, Any]], protocol: str) -> Section:
     """All classifiers, best first."""
-    names = [row["model"] for row in rows]
-    errors, low, high = ([row[key] for row in rows] for key in ("test_error", "low", "high"))
-    figure = plot_leaderboard(names, errors, low, high, level=[is_level(row) for row in rows])
+    drawn_rows = [row for row in rows if row["model"] != MAJORITY] or rows  # it is far to the right
+    names = [row["model"] for row in drawn_rows]
+    errors, low, high = ([row[key] for row in drawn_rows] for key in ("test_error", "low", "high"))
+    level = [is_level(row) for row in drawn_rows]
+    figure = plot_leaderboard(names, errors, low, high, level=level)
     caption = (
         f"Test error, mean over {protocol}, with its 95 % interval. Blue: the best, and all that are not "
         "significantly worse."
@@ -113,7 +115,7 @@ def confusion_section(name: str, found: Evaluation) -> Section | None:
     pairs.sort(key=lambda pair: -mean[pair])
     left = f" The {MOST_PAIRS} most frequent of {len(pairs)}." if len(pairs) > MOST_PAIRS else ""
     table = Table(
-        ["is", "predicted as", "mean %", "sd %"],
+        ["true class", "predicted class", "mean %", "sd %"],
         [
             [str(found.classes[a]), str(found.classes[b]), mean[a, b], sd[a, b]]
             for a, b in pairs[:MOST_PAIRS]
@@ -123,11 +125,25 @@ def confusion_section(name: str, found: Evaluation) -> Section | None:
     title = "Confusions"
     if len(found.classes) > MOST_CLASSES:
         return Section(title, [], [table])
+    if len(found.classes) == 2:
+        return Section(title, [], [_counts(name, found), table])
     caption = (
         f"Share of each class (row) that {name} predicts as another (column), in per cent: mean and "
         f"standard deviation over {len(found.splits)} splits. Correct predictions are left out."
     )
     return Section(title, [], [Picture(_confusion(found), caption, table)])
+
+
+def _counts(name: str, found: Evaluation) -> Table:
+    """Test rows of each true class by their predicted class, over all splits."""
+    counts = found.counts()
+    rows = [
+        [f"true class {label}", *(int(count) for count in row), int(row.sum())]
+        for label, row in zip(found.classes, counts, strict=True)
+    ]
+    heads = ["", *(f"predicted class {label}" for label in found.classes), "rows"]
+    how = f"Predictions of {name} for the test rows of all {len(found.splits)} splits, as counts."
+    return Table(heads, rows, caption=how)
 
 
 def _confusion(found: Evaluation) -> Any:
@@ -214,28 +230,39 @@ def sizes_section(name: str, sizes: Mapping[int, Evaluation]) -> Section | None:
         ],
     )
     gain = curves["test"][0][0] - curves["test"][0][-1]
+    ahead = _extrapolate(order, curves["test"][0])
     moves = "falls" if gain >= 0 else "rises"
     caption = (
         f"Error of {name} against the number of training rows. From {order[0]} to "
         f"{order[-1]} rows it {moves} by {abs(gain):.2f} points; a wide gap between the lines at the right "
-        "suggests that more rows would help."
+        f"suggests that more rows would help.{ahead}"
     )
     return Section("Learning curve", [], [Picture(plot_sizes(order, curves), caption, table)])
 
 
-def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> Section | None:
-    """Calibration of the best classifier with probabilities."""
-    names = [row["model"] for row in rows if comparison.evaluations[row["model"]].probabilities]
-    if not names:
+def _extrapolate(sizes: Sequence[int], errors: Sequence[float]) -> str:
+    """What twice the rows would give if the error went on falling as between the last two sizes.
+
+    >>> _extrapolate([100, 200], [8.0, 4.0])
+    ' Twice the rows would give about 2.0 %, if it goes on like that.'
+    """
+    if len(sizes) < 2 or min(errors[-2:]) <= 0 or errors[-1] >= errors[-2]:
+        return ""
+    power = np.log(errors[-1] / errors[-2]) / np.log(sizes[-1] / sizes[-2])
+    return f" Twice the rows would give about {errors[-1] * 2.0**power:.1f} %, if it goes on like that."
+
+
+def calibration_section(name: str, found: Evaluation) -> Section | None:
+    """Calibration of the best classifier, if it has probabilities."""
+    if not found.probabilities:
         return None
-    found = comparison.evaluations[names[0]]
     reliability = found.reliability()
     table = Table(
         ["from", "to", "rows", "mean probability", "observed frequency"],
         [list(row.values()) for row in reliability.rows()],
     )
     caption = (
-        f"Observed frequency against predicted probability of {names[0]}. On the diagonal probabilities "
+        f"Observed frequency against predicted probability of {name}. On the diagonal probabilities "
         "are calibrated, below it too high. Expected calibration error: "
         f"{reliability.expected_calibration_error:.3f}."
     )

@@ -61,6 +61,7 @@ class Page:
     title: str
     summary: Sequence[str]
     sections: Sequence[Section]
+    steps: Sequence[str] = ()  # commands to run next
     command: str = ""
     python: str = ""
     facts: Mapping[str, Any] = field(
@@ -95,6 +96,7 @@ def render(page: Page) -> str:
         title=cleaned(page.title),
         summary=[cleaned(paragraph) for paragraph in page.summary],
         sections=sections,
+        steps=[cleaned(step).strip() for step in page.steps],
         command=cleaned(page.command).strip("\n"),
         python=cleaned(page.python).strip("\n"),
         facts=[(cleaned(name), shown(value)) for name, value in page.facts.items()],

@@ -121,8 +121,8 @@ def _run_study(task: dict[str, Any]) -> dict[str, Any]:
 
 def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
     """Compare the models and write the report; then tune the best one and fit it to all rows."""
+    from separatrix.app.compare_file import compare_data
     from separatrix.app.read_data import read_labelled
-    from separatrix.app.runs import compare_data
     from separatrix.app.train_from_file import fit_file
     from separatrix.workbench.records import key_of
 

@@ -164,7 +164,7 @@ def python_of(record: JobRecord) -> str:
         )
     target = "" if record.column is None else f", target={record.column!r}"
     models = f", models={request.models!r}" if request.models else ""
-    imports = ["from separatrix.app.runs import compare_data"]
+    imports = ["from separatrix.app.compare_file import compare_data"]
     tune = ""
     if record.model is not None:
         imports = [

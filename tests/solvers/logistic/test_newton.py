@@ -118,3 +118,15 @@ def test_newtons_method_halves_a_step_that_leads_up():
         max_iter=100,
     )
     assert found.stop == "tol"
+
+
+def test_newtons_method_comes_back_from_where_the_curvature_is_zero():
+    block, theta = problem(2)
+    rare = block._replace(y=(np.arange(60) == 7).astype(np.intp))
+    far = np.zeros_like(theta)
+    far[0, -1] = -70.0  # probabilities of e^-70: the Hessian is 1e-29
+    options = {"precision": np.append(np.full(4, 100.0), 0.0), "weight": 60.0, "tol": 1e-9}
+    near = solve_newton(at(rare), 0 * theta, max_iter=60, **options)
+    found = solve_newton(at(rare), far, max_iter=60, **options)
+    assert found.stop == "tol"
+    np.testing.assert_allclose(found.theta, near.theta, atol=1e-6)

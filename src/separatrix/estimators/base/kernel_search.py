@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from itertools import product
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -13,24 +15,77 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.gram_training import resolve_kernels
+from separatrix.estimators.base.grid_widening import GAMMA_FACTORS, Cell, GridAxis
 from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.kernels.base import Kernel, Precomputed
-from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.names import resolve_kernel, width
 from separatrix.runtime.device import DEVICES, like
 from separatrix.types import Matrix
 from separatrix.validation import require_choice, require_real
+
+
+class KernelGrid(NamedTuple):
+    """Kernels, each with every value of gamma; a column of a grid is (kernel, gamma) or (kernel,)."""
+
+    own: list[Kernel]
+    gammas: GridAxis | None
+    name: str  # of the parameter that a column sets; "": none
+    written: Mapping[float, Any] = MappingProxyType({})  # values of gamma that were given as words
+
+    @property
+    def axes(self) -> dict[str, GridAxis]:
+        """The kernels, and their gamma."""
+        kernels = {"kernel": GridAxis(self.own)}
+        return kernels if self.gammas is None else {**kernels, "gamma": self.gammas}
+
+    @property
+    def columns(self) -> list[Cell]:
+        """Those of the grid before it is widened."""
+        return list(product(*(range(len(axis.values)) for axis in self.axes.values())))
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels of these columns."""
+        return [self.kernel(column) for column in self.columns]
+
+    def kernel(self, column: Cell) -> Kernel:
+        """The kernel of a column."""
+        kernel = self.own[column[0]]
+        if self.gammas is None:
+            return kernel
+        return kernel.with_params(gamma=self.gammas.at(column[1]))
+
+    def params(self, column: Cell) -> dict[str, Any]:
+        """The parameters of the estimator for a column."""
+        if not self.name:
+            return {}
+        if self.name == "kernel":
+            return {"kernel": self.kernel(column)}
+        assert self.gammas is not None
+        gamma = self.gammas.at(column[1])
+        return {self.name: self.written.get(gamma, gamma)}
+
+
+def as_list(owner: str, name: str, values: Any) -> list[Any]:
+    """At least one value, as Python's own numbers."""
+    if isinstance(values, str) or not np.iterable(values) or not len(list(values)):
+        raise ParameterError(owner, name, "a list of at least one value", values)
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
     """A kernel machine whose parameters are chosen by cross-validation."""
 
     kernels: Any
+    gammas: Any
+    widen: int
     estimator: Any
     device: str
     _kind: ClassVar[type]  # of the estimator
     _best_name: ClassVar[str]  # attribute of the best model
+    _combines: Any = False  # whether the kernels are combined, not chosen from
 
     def decision_function(self, X: Any) -> Any:
         """The decision function of the best model."""
@@ -86,6 +141,30 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
                 raise ParameterError(name, "kernels", "kernels on samples", kernel)
         return resolved
 
+    def _kernel_grid(self, model: Any, X: Any, name: str) -> KernelGrid:
+        """The kernels, or the estimator's own, with `gammas`; `name` is what a value of gamma sets."""
+        owner = type(self).__name__
+        if self.kernels is None or self._combines:
+            resolved = [resolve_kernel(owner, model.kernel, X, **model._kernel_parameters())]
+        else:
+            resolved = self._resolve_kernels(model, X)
+        if self.gammas is None:
+            return KernelGrid(resolved, None, "kernel" if self.kernels is not None else "")
+        for kernel in resolved:
+            if "gamma" not in kernel.get_params():
+                must_be = f"None for {kernel!r}, which has none"
+                raise ParameterError(owner, "gammas", must_be, self.gammas)
+        given: Sequence[Any] = GAMMA_FACTORS
+        unit = 1.0
+        if isinstance(self.gammas, str) and self.gammas == "scale":
+            unit = width(owner, "scale", X)
+        else:
+            given = as_list(owner, "gammas", self.gammas)
+        gammas = [unit * width(owner, gamma, X) for gamma in given]
+        written = {g: word for g, word in zip(gammas, given, strict=True) if isinstance(word, str)}
+        axis = GridAxis(sorted(gammas) if self.widen else gammas, self.widen)
+        return KernelGrid(resolved, axis, name, written)
+
     def _keep_results(self, cells: list[dict[str, Any]], scores: Matrix) -> dict[str, Any]:
         """Set the attributes of the search; returns the best cell."""
         self.cv_results_ = results_table(cells, scores)
@@ -98,7 +177,6 @@ class CostSearch(KernelMachineCV):
     """A search among values of C and among values of gamma or kernels."""
 
     Cs: Any
-    gammas: Any
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -123,44 +201,17 @@ class CostSearch(KernelMachineCV):
         super()._check_parameters()
 
     def _values_of_C(self) -> list[float]:
-        Cs = self._as_list("Cs", self.Cs)
+        owner = type(self).__name__
+        Cs = as_list(owner, "Cs", self.Cs)
         for C in Cs:
-            require_real(type(self).__name__, "Cs", C, above=0)
+            require_real(owner, "Cs", C, above=0)
         return Cs
 
-    def _candidates(self, model: Any, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
-        """Parameters beside C of each column of the grid, and their kernels."""
-        name = type(self).__name__
-        if self.kernels is not None:
-            if self.gammas is not None:
-                raise ParameterError(name, "gammas", "None where `kernels` are given", self.gammas)
-            kernels = self._resolve_kernels(model, X)
-            return [{"kernel": kernel} for kernel in kernels], kernels
-        if self.gammas is None:
-            return [{}], [resolve_kernel(name, model.kernel, X, **model._kernel_parameters())]
-        return self._of_gammas(model, X)
-
-    def _of_gammas(self, model: Any, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
-        """The parameters and the kernel of each value of gamma."""
-        name, named = type(self).__name__, model._kernel_parameters()
-        gammas = self._as_list("gammas", self.gammas)
-        kernel = resolve_kernel(name, model.kernel, X, **named)
-        if "gamma" not in kernel.get_params():
-            raise ParameterError(name, "gammas", f"None for {kernel!r}, which has none", gammas)
-        if isinstance(model.kernel, Kernel):
-            return (
-                [{"kernel__gamma": gamma} for gamma in gammas],
-                [model.kernel.with_params(gamma=gamma) for gamma in gammas],
-            )
-        return (
-            [{"gamma": gamma} for gamma in gammas],
-            [resolve_kernel(name, model.kernel, X, **{**named, "gamma": g}) for g in gammas],
-        )
-
-    def _as_list(self, name: str, values: Any) -> list[Any]:
-        if isinstance(values, str) or not np.iterable(values) or not len(list(values)):
-            raise ParameterError(type(self).__name__, name, "a list of at least one value", values)
-        return [value.item() if isinstance(value, np.generic) else value for value in values]
+    def _columns(self, model: Any, X: Any) -> KernelGrid:
+        """The columns of the grid: kernels, or values of gamma of the estimator's own."""
+        own = isinstance(model.kernel, Kernel)
+        gamma = "kernel__gamma" if own else "gamma"
+        return self._kernel_grid(model, X, gamma if self.kernels is None else "kernel")
 
 
 def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str, Any]:

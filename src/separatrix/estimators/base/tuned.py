@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, Self
 
+import numpy as np
+from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
@@ -19,13 +21,17 @@ from separatrix.estimators.base.parameters import Estimator, integer, with_param
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.runtime.device import as_numpy
+
+MOST_LEFT_OUT = 2000  # samples that choose the smoothing of votes
 
 
 @with_parameters
 class KNeighborsCV(ClassifierMixin, Estimator):
     """Nearest neighbours whose number is chosen by leave-one-out.
 
-    One search gives the errors of all numbers; the smallest best one is used.
+    One search gives the errors of all numbers; the smallest best one is used. Votes that smooth the
+    probabilities are chosen by the log loss of up to 2,000 samples left out, unless the estimator has some.
 
     Parameters
     ----------
@@ -63,6 +69,8 @@ class KNeighborsCV(ClassifierMixin, Estimator):
         self.best_k_ = int(model.best_k_)
         self.best_score_ = float(model.accuracy_by_k_[self.best_k_ - 1])
         self.estimator_ = model.set_params(n_neighbors=self.best_k_, k_max=None)
+        if model.smoothing == 0 and sample_weight is None:
+            model.set_params(smoothing=_choose_smoothing(model, X, y))
         self.classes_ = model.classes_
         if hasattr(model, "n_features_in_"):  # lists of objects have none
             self.n_features_in_ = model.n_features_in_
@@ -93,6 +101,32 @@ class KNeighborsCV(ClassifierMixin, Estimator):
         return copy
 
 
+def _choose_smoothing(model: KNeighborsClassifier, X: Any, y: Any) -> float:
+    """The votes to add to those of k neighbours under which left-out labels are most probable.
+
+    A sample's own class has v of its k neighbours: its probability is (v + s / classes) / (k + s).
+    """
+    k, labels = int(model.n_neighbors), np.asarray(y)
+    if not hasattr(X, "shape") or len(X.shape) != 2 or labels.ndim != 1:
+        return 1.0
+    step = -(-X.shape[0] // MOST_LEFT_OUT)
+    rows = np.arange(0, X.shape[0], step)
+    found = as_numpy(model.kneighbors(X[rows], min(k + 1, X.shape[0]), return_distance=False))
+    own = found == rows[:, None]
+    own[~own.any(axis=1), -1] = True  # a copy of the sample stands for it
+    others = found[~own].reshape(len(rows), -1)
+    votes = (labels[others] == labels[rows][:, None]).sum(axis=1)
+
+    def log_loss(power: float) -> float:
+        s = 10.0**power
+        return float(-np.log((votes + s / len(model.classes_)) / (k + s)).mean())
+
+    best = minimize_scalar(
+        log_loss, bounds=(-1.0, 2.0), method="bounded"
+    )  # few rows: not below 0.1
+    return float(f"{10.0 ** float(best.x):.3g}")
+
+
 def chosen_params(model: Any) -> dict[str, Any]:
     """Parameters that a fitted search, or the last step of a pipeline, chose.
 
@@ -114,6 +148,19 @@ def chosen_params(model: Any) -> dict[str, Any]:
     return {}
 
 
+def edge_params(model: Any) -> dict[str, str]:
+    """Parameters whose chosen value is the "smallest" or "largest" that a search tried.
+
+    >>> from sklearn.datasets import load_iris
+    >>> edge_params(KNeighborsCV(k_max=19).fit(*load_iris(return_X_y=True)))
+    {'n_neighbors': 'largest'}
+    """
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, KNeighborsCV):
+        return {"n_neighbors": "largest"} if last.best_k_ == last.k_max > 1 else {}
+    return {name.split("__")[-1]: end for name, end in getattr(last, "edges_", {}).items()}
+
+
 def best_model(model: Any) -> Any:
     """The best model of a fitted search, in the same pipeline, without refitting.
 
@@ -121,11 +168,14 @@ def best_model(model: Any) -> Any:
 
     >>> from sklearn.datasets import load_iris
     >>> best_model(KNeighborsCV().fit(*load_iris(return_X_y=True)))
-    KNeighborsClassifier(n_neighbors=19)
+    KNeighborsClassifier(n_neighbors=19, smoothing=...)
     """
     if isinstance(model, Pipeline):
         *before, (name, last) = model.steps
-        return Pipeline([*before, (name, best_model(last))])
+        found = best_model(last)
+        if isinstance(found, Pipeline):  # of a feature map and a machine
+            return Pipeline([*before, *found.steps])
+        return Pipeline([*before, (name, found)])
     for found in ("best_estimator_", "estimator_"):
         if hasattr(model, found) and (found == "best_estimator_" or hasattr(model, "best_score_")):
             return getattr(model, found)

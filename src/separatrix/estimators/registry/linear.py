@@ -55,7 +55,15 @@ RECORDS = (
                 "linear-svm",
                 "linear SVM",
                 tuned={"max_iter": 5000},
-                grid={"C": (0.01, 0.1, 1.0, 10.0)},
+                grid={"C": (0.01, 0.1, 1.0)},
+            ),
+            SuiteModel(
+                "nystroem-svm",
+                "linear SVM, Nystroem features",
+                build="nystroem_svm",
+                requires=("vectors",),
+                data_kinds=("vectors",),
+                instead_of="svm",
             ),
         ),
         playground=PlaygroundRecord(

@@ -67,6 +67,8 @@ class SuiteModel:
     """Kinds of samples for which the model is listed."""
     by_default: bool = True
     """Whether `compare` includes the model unless models are named."""
+    instead_of: str = ""
+    """Key of a model that this one replaces where that one is too slow, and only there."""
 
 
 @dataclass(frozen=True)

@@ -243,7 +243,7 @@ def _sum_schema(
 
 
 SEARCH = {**s.FEATURES, "best_index_": f.Integer(), "best_score_": f.Real("any")}
-RESULTS: dict[str, f.Field] = {"cv_results_": Value()}
+RESULTS: dict[str, f.Field] = {"cv_results_": Value(), "edges_": Value()}
 PROJECTRON: dict[str, f.Field] = {
     **f.arrays(support="i8 s >=0", coef="f8 s p", lag="f8 s p", mistakes_by_epoch="i8 t"),
     **{"n_iter": f.Integer(), "n_steps": f.Integer(), "stop": f.Text()},
@@ -310,7 +310,8 @@ KINDS = {
             "estimator_": s.InnerModel(("KernelPerceptron",)),
         },
         RESULTS,
-        optional="n_features_in_",
+        optional="n_features_in_ edges_",
+        later="gammas widen",
         derived="n_iter_",
         copied={"classes_": "estimator_.classes_"},
         check=_check_perceptron_search,
@@ -347,7 +348,8 @@ KINDS = {
             **{"kernels_": f.Listed(KernelObject()), "kernel_weights_": f.Array("f8 m >=0")},
             "combination_gap_": f.Real(),
         },
-        optional="n_features_in_ kernels_ kernel_weights_ combination_gap_",
+        optional="n_features_in_ edges_ kernels_ kernel_weights_ combination_gap_",
+        later="widen",
         copied={"classes_": "best_estimator_.classes_"},
         check=_check_svc_search,
     ),

@@ -96,6 +96,7 @@ KINDS = {
         {"accuracy_by_k_": f.Array("f8 m"), "best_k_": f.Integer(1)},
         optional="n_features_in_ accuracy_by_k_ best_k_",
         params=KERNEL,
+        later="smoothing",
         derived=DERIVED,
         pack=_pack,
         unpack=_unpack,

@@ -171,7 +171,8 @@ class LogisticSolver:
         """The variance of the prior under which the labels are most probable, and its peak."""
         self._require_memory()
         usual = self.d / self._size if self._size else 1.0  # a weight that moves scores by about 1
-        found = self.solve(usual, start)
+        begin = self._base_rates() if start is None else start  # the peak of the narrowest prior
+        found = self.solve(usual * 10.0**-DECADES, begin)
         steps = found.n_iter
 
         def negative_evidence(power: float) -> float:
@@ -191,6 +192,16 @@ class LogisticSolver:
         C = usual * 10.0 ** float(best.x)
         last = self.solve(C, found.theta)
         return C, last._replace(n_iter=steps + last.n_iter)
+
+    def _base_rates(self) -> Matrix:
+        """Weights of 0, with the biases that give every sample the shares of the classes, (p, D)."""
+        theta = np.zeros((self.p, self.d + self._intercept))
+        if self._intercept:
+            k = len(self.classes)
+            blocks = (np.bincount(b.y, b.weights, minlength=k) for b in self._samples)
+            logs = np.log(np.maximum(sum(blocks, start=np.zeros(k)), np.finfo(float).tiny))
+            theta[:, -1] = logs[1] - logs[0] if self.p == 1 else logs - logs.mean()
+        return theta
 
     @cached_property
     def _size(self) -> float:

@@ -24,6 +24,8 @@ ARMIJO = 1e-4  # share of the promised decrease that a step must bring
 ROUNDING = 1e-14  # differences of the objective below this share of it decide nothing
 GAP = 1e-7  # of the objective, that is left at most by default
 GOOD = 0.2  # share of the gradient that a good step leaves at most
+BOLDEST = 5.0  # length of a damped step, at most
+HALVINGS = 30
 
 
 class LogisticFit(NamedTuple):
@@ -73,7 +75,8 @@ def solve_newton(
     Returns the point with its certificate, and the Hessian if it is the one there. A step is H^-1 g by
     Cholesky's factorisation, or the shortest that solves H s = g where H is singular, halved until F
     falls enough. A Hessian costs D times what a gradient does. So where a step has left less than a
-    fifth of the gradient the same H is taken again, and otherwise one at the new point. Softmax does
+    fifth of the gradient the same H is taken again, and otherwise one at the new point. Where no share of
+    a step lowers F, a multiple of the identity is added to H (Levenberg). Softmax does
     not change when all classes' rows move alike: where no prior holds them, they are kept at mean 0.
 
     Reference: Shamanskii, A Modification of Newton's Method, Ukrainian Mathematical Journal 19 (1967);
@@ -99,16 +102,18 @@ def solve_newton(
         if small and -0.5 * slope <= gap * abs(now.loss):
             break
         near = near or small
-        size = 1.0
-        for _ in range(30):
-            there = at(theta + size * step, not near)
-            if there.loss <= now.loss + ARMIJO * size * slope + ROUNDING * abs(now.loss):
-                break
-            size /= 2.0
-        else:
+        found = _search_line(at, theta, now, step, slope, not near)
+        if found is None and largest_entry(now, weight) > tol:
+            # where H is nearly 0, far beyond a peak, Newton's step is too long by many powers of 10
+            step = -_solved(
+                H, now.gradient, precision, damping=float(np.linalg.norm(now.gradient)) / BOLDEST
+            )
+            slope = float(np.vdot(now.gradient, step))
+            found = _search_line(at, theta, now, step, slope, True)
+        if found is None:
             stop = "rounding"
             break
-        theta = theta + size * step
+        theta, there = found
         n_iter += 1
         if monitor is not None:
             monitor.step()
@@ -122,6 +127,19 @@ def solve_newton(
             stop = "rounding"
             break
     return summarise(theta, now, now.hessian, weight, n_iter, stop)
+
+
+def _search_line(
+    at: Evaluate, theta: Matrix, now: Sums, step: Matrix, slope: float, hessian: bool
+) -> tuple[Matrix, Sums] | None:
+    """The end of the step, or of its half, quarter, ..., at which F has fallen enough; None: nowhere."""
+    size = 1.0
+    for _ in range(HALVINGS):
+        there = at(theta + size * step, hessian)
+        if there.loss <= now.loss + ARMIJO * size * slope + ROUNDING * abs(now.loss):
+            return theta + size * step, there
+        size /= 2.0
+    return None
 
 
 def summarise(
@@ -162,10 +180,12 @@ def add_prior(sums: Sums, theta: Matrix, a: Matrix) -> Sums:
     return sums._replace(loss=loss, gradient=sums.gradient + slope, hessian=hessian)
 
 
-def _solved(H: Matrix, g: Matrix, precision: Vector) -> Matrix:
-    """H^-1 g, shortest where H is singular."""
+def _solved(H: Matrix, g: Matrix, precision: Vector, damping: float = 0.0) -> Matrix:
+    """(H + damping I)^-1 g, shortest where that matrix is singular."""
     p, D = g.shape
     H = pinned(H, precision, p)
+    if damping:
+        H = H + damping * np.eye(len(H))
     factor, failed = dpotrf(H, lower=1)
     if not failed and (np.diag(factor) ** 2 > len(H) * 1e-15 * np.diag(H)).all():
         return np.asarray(dpotrs(factor, g.ravel(), lower=1)[0].reshape(p, D))

@@ -1,0 +1,211 @@
+"""Compare the classifiers that suit a file or a data set of the catalogue: a table, a page, a model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.app.doubts import problems_of
+from separatrix.app.read_data import read_labelled
+from separatrix.app.split_columns import take_column
+from separatrix.app.train_from_file import NOT_CONVERGED, name_features
+from separatrix.data.dataset import Dataset
+from separatrix.data.splits import subsampled
+from separatrix.errors import ModelFileError
+from separatrix.estimators.base.class_weight_params import set_class_weight
+from separatrix.estimators.base.device_params import set_device
+from separatrix.estimators.base.tuned import best_model
+from separatrix.estimators.registry import TITLES
+from separatrix.evaluation.compare import compare
+from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.race import ProgressListener
+from separatrix.evaluation.samples import CheckedSamples, check_samples, require_classes
+from separatrix.evaluation.suite import Suite, suite
+from separatrix.modelfile.files import save
+from separatrix.report.closer_look import inspect_best
+from separatrix.report.comparison_page import write_report
+from separatrix.report.page import require_packages
+from separatrix.runtime.progress import busy
+
+RACING_SHARE = 0.7  # of a budget, if the best model is then inspected for the page
+
+
+def compare_data(
+    name: str,
+    *,
+    called: str | None = None,
+    models: list[str] | None = None,
+    cv: int = 5,
+    repeats: int | None = None,
+    subsample: int | None = None,
+    metric: str = "error",
+    seed: int = 0,
+    budget: float | None = None,
+    baselines: bool = False,
+    group: str | None = None,
+    time: str | None = None,
+    class_weight: str | None = None,
+    out: Path | None = None,
+    save_best: Path | None = None,
+    device: str = "auto",
+    progress: bool | None = None,
+    on_progress: ProgressListener | None = None,
+    **file: Any,
+) -> tuple[Comparison, Path | None, Sequence[str]]:
+    """Compare the classifiers that suit the data; return the comparison, the page and notes.
+
+    `file` holds options of `separatrix.data.read.read`; `called` replaces the path in the page. The page
+    is written if there is a folder `out`, and the best classifier, fitted to all rows, to `save_best`.
+    """
+    data = read_labelled(name, called=called, progress=progress, **file)
+    data = subsampled(data, subsample, seed)
+    require_classes(data)
+    groups = times = None
+    if group is not None:
+        groups, data = take_column(data, group)
+    if time is not None:
+        times, data = take_column(data, time)
+    notes = [*data.notes, *problems_of(data)]
+    samples = check_samples(data.X, data.y, missing=True)
+    _require_writable(out, save_best)
+    estimators = suite(
+        samples, kind=data.kind, models=models, random_state=seed, timed=budget is not None
+    )
+    notes += _configure(estimators, device, class_weight)
+    comparison = compare(
+        estimators,
+        samples,
+        cv=cv,
+        repeats=repeats,
+        groups=groups,
+        times=times,
+        kind=data.kind,
+        metric=metric,
+        random_state=seed,
+        budget=budget if budget is None or out is None else RACING_SHARE * budget,
+        baselines=baselines,
+        progress=progress,
+        on_progress=on_progress,
+    )
+    more: dict[str, Any] = {}
+    if out is not None and not comparison.interrupted:
+        with busy("a closer look at the best model", show=progress):
+            more = inspect_best(
+                comparison,
+                estimators,
+                samples,
+                features=data.features,
+                limit=_inspection_limit(budget),
+            )
+    if save_best is not None:
+        fitted = more.get("fitted", {}).get(comparison.best)
+        _save_best(comparison, estimators, samples, data, save_best, fitted)
+    if out is None:
+        return comparison, None, notes
+    given = {
+        **{"cv": cv, "repeats": repeats, "seed": str(seed), "models": ",".join(models or ())},
+        **{"metric": "" if metric == "error" else metric, "subsample": subsample, "group": group},
+        **{"time": time, "class-weight": class_weight},
+        **{"device": "" if device == "auto" else device},
+    }
+    more["command"] = _command(called or name, given, file, baselines, budget)
+    more["steps"] = _next_steps(called or name, comparison, file, save_best)
+    more["notes"] = notes
+    more["facts"] = {"date": date.today().isoformat()}
+    page = write_report(comparison, out / "report.html", data=data, **more)
+    return comparison, page, notes
+
+
+def _inspection_limit(budget: float | None) -> float | None:
+    """Seconds for each of three parts of a closer look at the best model."""
+    return None if budget is None else (1 - RACING_SHARE) * budget / 3
+
+
+def _next_steps(
+    name: str, comparison: Comparison, file: Mapping[str, Any], save_best: Path | None
+) -> list[str]:
+    """Three commands that follow a comparison."""
+    keys = {title: key for key, title in TITLES.items()}
+    target = ["--target", str(file["target"])] if file.get("target") else []
+    model = str(save_best or "best.model")
+    tune = ["separatrix", "tune", name, *target, "--model", keys[comparison.best], "--out", model]
+    check = "evaluate" if save_best else "predict"
+    return [
+        shlex.join(tune) if save_best is None else shlex.join(["separatrix", "info", model]),
+        shlex.join(
+            ["separatrix", check, model, "new.csv", *(target if check == "evaluate" else [])]
+        ),
+        shlex.join(["separatrix", "explain", model, name, *target]),
+    ]
+
+
+def _require_writable(out: Path | None, save_best: Path | None) -> None:
+    """Refuse at once what could not be written after a comparison that may take hours."""
+    if out is not None:
+        require_packages()
+        out.mkdir(parents=True, exist_ok=True)
+    if save_best is not None and not save_best.parent.is_dir():
+        message = f"cannot write {save_best}: the folder does not exist"
+        raise ModelFileError("unwritable", message)
+
+
+def _configure(estimators: Suite, device: str, class_weight: str | None) -> list[str]:
+    """Set device and class weights; say which models take no weights."""
+    if device != "auto":
+        set_device(device, *estimators.values())
+    if class_weight is None:
+        return []
+    without = [
+        name for name, model in estimators.items() if not set_class_weight(model, class_weight)
+    ]
+    return [f"without weights of classes: {'; '.join(without)}"] if without else []
+
+
+def _save_best(
+    comparison: Comparison,
+    estimators: Mapping[str, Any],
+    samples: CheckedSamples,
+    data: Dataset,
+    path: Path,
+    fitted: Any,
+) -> None:
+    """Fit the best classifier to all rows, if it is not yet, and save it with its test error."""
+    X, y = samples
+    if fitted is None:
+        rows = np.random.default_rng(0).permutation(len(y))
+        fitted = clone(estimators[comparison.best]).fit(X[rows], y[rows])
+    model = best_model(fitted)
+    if data.features is not None:
+        name_features(model, data.features)
+    row = next(row for row in comparison.rows() if row["model"] == comparison.best)
+    note = (
+        f"test error {row['test_error']:.2f} % ({row['low']:.1f} to {row['high']:.1f}) over "
+        f"{comparison.splits_in_words}, best of {len(comparison.evaluations)} compared"
+    )
+    if not row["converged"]:
+        note += f"; {NOT_CONVERGED}"
+    save(model, path, data=(data.X, data.y), note=note)
+
+
+def _command(
+    name: str,
+    given: Mapping[str, Any],
+    file: Mapping[str, Any],
+    baselines: bool,
+    budget: float | None,
+) -> str:
+    """The command line that repeats a comparison."""
+    file = dict(file)
+    header = file.pop("header", None)
+    options = {**given, **file}
+    words = [w for key, value in options.items() if value for w in (f"--{key}", str(value))]
+    words += ["--baselines"] if baselines else []
+    words += ["--budget", "none" if budget is None else f"{budget:g}s"]
+    words += [] if header is None else ["--header" if header else "--no-header"]
+    return shlex.join(["separatrix", "compare", name, *words])

@@ -1,0 +1,190 @@
+"""Grids that widen while their best cell lies on an edge, and searches over them.
+
+Cells are positions on a lattice: a value beyond the end of an axis continues its geometric progression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV
+
+from separatrix.validation import require_integer
+
+Cell = tuple[int, ...]
+FACTOR = 4.0  # between two values of gamma, and beyond an axis of one value
+GAMMA_FACTORS = (1 / FACTOR, 1.0, FACTOR)  # of gamma="scale", before a grid is widened
+WIDEN = 2  # values that may be added at either end: gamma from 1/64 to 64 times "scale"
+
+
+@dataclass(frozen=True)
+class GridAxis:
+    """Values of one parameter; `widen` more may follow at either end if they are numbers above 0."""
+
+    values: Sequence[Any]
+    widen: int = 0
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last position."""
+        more = self.widen if self.is_numeric else 0
+        return -more, len(self.values) - 1 + more
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the values are numbers above 0 in ascending order."""
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values)
+        return numbers and self.values[0] > 0 and list(self.values) == sorted(set(self.values))
+
+    def at(self, position: int) -> Any:
+        """The value at a position.
+
+        >>> [GridAxis((0.1, 1.0), widen=2).at(position) for position in (-1, 0, 2)]
+        [0.01, 0.1, 10.0]
+        """
+        last = len(self.values) - 1
+        if 0 <= position <= last:
+            return self.values[position]
+        ratio = FACTOR
+        if last:
+            low, high = self.values[:2] if position < 0 else self.values[-2:]
+            ratio = high / low
+        power = position if position < 0 else position - last
+        return float(f"{self.values[0 if position < 0 else last] * ratio**power:.12g}")
+
+
+def search_widening(
+    axes: Sequence[GridAxis], score: Callable[[list[Cell]], Sequence[float]]
+) -> tuple[Cell, dict[Cell, float]]:
+    """The best cell and the scores of all cells tried: those of the grid, and others where these lead.
+
+    While a neighbour of the best cell has not been tried it is, with its own neighbours along the other
+    axes; beyond the edge of the grid only if the best is better than its neighbour inside. The first
+    among equals is best, so a plateau is not followed; but from a grid on which all are equal, larger
+    values may lead out.
+
+    >>> axes = [GridAxis((0.1, 1.0, 10.0), widen=3)]
+    >>> best, tried = search_widening(axes, lambda cells: [-abs(cell[0] - 4) for cell in cells])
+    >>> axes[0].at(best[0]), len(tried)
+    (1000.0, 6)
+    """
+    tried: dict[Cell, float] = {}
+    new: list[Cell] = list(product(*(range(len(axis.values)) for axis in axes)))
+    while new:
+        values = np.nan_to_num(np.asarray(score(new), dtype=np.float64), nan=-np.inf)
+        tried.update(zip(new, values.tolist(), strict=True))
+        best = min(tried, key=lambda cell: (-tried[cell], cell))
+        new = _untried(axes, tried, best)
+    return best, tried
+
+
+def find_edges(
+    axes: Mapping[str, GridAxis], tried: Mapping[Cell, float], best: Cell
+) -> dict[str, str]:
+    """The axes of numbers at whose last or first value the best cell lies, better than inside."""
+    edges = {}
+    for number, (name, axis) in enumerate(axes.items()):
+        low, high = axis.ends
+        for end, side, word in ((low, -1, "smallest"), (high, 1, "largest")):
+            inside = tried.get(_move(best, number, -side))
+            at_end = axis.is_numeric and best[number] == end and inside is not None
+            if at_end and inside is not None and tried[best] > inside:
+                edges[name] = word
+    return edges
+
+
+def _untried(axes: Sequence[GridAxis], tried: Mapping[Cell, float], best: Cell) -> list[Cell]:
+    found: dict[Cell, None] = {}
+    first = best
+    if min(tried.values()) == tried[best]:
+        best = max(tried)  # of a plateau
+    for number, axis in enumerate(axes):
+        low, high = axis.ends
+        for side in (-1, 1):
+            cell = _move(best, number, side)
+            if cell in tried or not low <= cell[number] <= high:
+                continue
+            inside = tried.get(_move(best, number, -side))
+            in_grid = 0 <= cell[number] < len(axis.values)
+            if in_grid or inside is None or tried[best] > inside or best != first:
+                found.update(dict.fromkeys(_with_neighbours(axes, tried, cell, number)))
+    return list(found)
+
+
+def _with_neighbours(
+    axes: Sequence[GridAxis], tried: Mapping[Cell, float], cell: Cell, along: int
+) -> list[Cell]:
+    """The cell and its neighbours along the other axes of numbers, where values were tried before."""
+    known = [{one[number] for one in tried} for number in range(len(axes))]
+    near = [
+        _move(cell, number, side)
+        for number, axis in enumerate(axes)
+        for side in (-1, 1)
+        if number != along and axis.is_numeric and cell[number] + side in known[number]
+    ]
+    return [one for one in (cell, *near) if one not in tried]
+
+
+def _move(cell: Cell, number: int, side: int) -> Cell:
+    return (*cell[:number], cell[number] + side, *cell[number + 1 :])
+
+
+class WideningSearchCV(GridSearchCV):
+    """`GridSearchCV` of numbers above 0 whose grid widens while the best value lies on its edge.
+
+    Parameters
+    ----------
+    estimator, param_grid, scoring, cv
+        As in `GridSearchCV`; one grid, its values in ascending order.
+    widen
+        Values that may be added at either end.
+
+    Attributes
+    ----------
+    edges_
+        Parameters whose best value is still the "smallest" or the "largest" tried.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = WideningSearchCV(LogisticRegression(), {"C": [0.001, 0.01]}, cv=5, widen=4).fit(X, y)
+    >>> search.best_params_["C"] > 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Mapping[str, Sequence[Any]],
+        *,
+        scoring: Any = None,
+        cv: Any = None,
+        widen: int = WIDEN,
+    ) -> None:
+        super().__init__(estimator, param_grid, scoring=scoring, cv=cv)
+        self.widen = widen
+
+    def _run_search(self, evaluate_candidates: Callable[..., Mapping[str, Any]]) -> None:
+        require_integer("WideningSearchCV", "widen", self.widen, least=0)
+        axes = {name: GridAxis(list(v), self.widen) for name, v in self.param_grid.items()}
+        each = list(axes.values())
+
+        def score(cells: list[Cell]) -> Any:
+            values = [[axis.at(i) for axis, i in zip(each, cell, strict=True)] for cell in cells]
+            candidates = [dict(zip(axes, one, strict=True)) for one in values]
+            try:
+                found = evaluate_candidates(candidates)
+            except ValueError:  # all of them failed
+                if all(0 <= i < len(a.values) for c in cells for a, i in zip(each, c, strict=True)):
+                    raise
+                return np.full(len(cells), np.nan)  # beyond what the model takes
+            return np.asarray(found["mean_test_score"])[-len(cells) :]
+
+        best, tried = search_widening(each, score)
+        self.edges_ = find_edges(axes, tried, best)

@@ -1,0 +1,110 @@
+"""What in a data set makes errors look too low: repeated rows, columns that give the class away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.types import Codes, Vector
+
+MOST_ROWS = 20_000  # that columns are judged by
+BINS = 64  # of a column of numbers
+FEWEST_ROWS = 40
+GIVEN_AWAY = 0.01  # error by one column alone, and at most a tenth of the majority's
+
+
+def find_problems(X: Any, y: Any, features: Sequence[str] | None = None) -> list[str]:
+    """Sentences on repeated rows, columns that number the rows, and columns that alone give the class.
+
+    >>> y = np.arange(60) % 2
+    >>> X = np.column_stack([np.arange(60), np.cos(np.arange(60)), 2 * y])
+    >>> for words in find_problems(X, y, ["id", "a", "paid"]):
+    ...     print(words)
+    column id numbers the rows: drop it
+    column paid alone gives the class of 100.0 % of the rows: is it known before the class is?
+    """
+    y = np.asarray(y)
+    words = _repeated(X, y)
+    if not hasattr(X, "shape") or issparse(X) or len(getattr(X, "shape", ())) != 2 or len(y) < 2:
+        return words
+    names = features or [str(number) for number in range(X.shape[1])]
+    numbers = [name for name, column in zip(names, X.T, strict=True) if _numbers_rows(column)]
+    words += [f"column {name} numbers the rows: drop it" for name in numbers]
+    for name, error in find_leaks(X, y, names):
+        if name not in numbers:
+            words.append(
+                f"column {name} alone gives the class of {100 * (1 - error):.1f} % of the rows: is it "
+                "known before the class is?"
+            )
+    return words
+
+
+def find_leaks(X: Any, y: Any, names: Sequence[str]) -> list[tuple[str, float]]:
+    """Columns that alone predict the class almost always, with their error by the classes of 64 bins."""
+    n = len(y)
+    if n < FEWEST_ROWS:
+        return []
+    rows = np.arange(0, n, -(-n // MOST_ROWS))
+    classes, codes = np.unique(y[rows], return_inverse=True)
+    majority = 1 - np.bincount(codes).max() / len(rows)
+    limit = min(GIVEN_AWAY, majority / 10)
+    found = []
+    for name, column in zip(names, np.asarray(X)[rows].T, strict=True):
+        error = _error_by(_bins(column), codes, len(classes))
+        if error <= limit:
+            found.append((name, error))
+    return found
+
+
+def _bins(column: Vector) -> Codes:
+    """The bin of each value; few different values are bins of their own, missing ones the last."""
+    column = np.asarray(column, dtype=np.float64)
+    known = column[~np.isnan(column)]
+    values = np.unique(known)
+    if len(values) > BINS:
+        values = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
+    bins = np.searchsorted(values, column, side="right")
+    return np.asarray(np.where(np.isnan(column), len(values) + 1, bins))
+
+
+def _error_by(bins: Codes, codes: Codes, k: int) -> float:
+    """The error of the most frequent class of every bin; a bin of one row counts as an error."""
+    table = np.zeros((int(bins.max()) + 1, k))
+    np.add.at(table, (bins, codes), 1.0)
+    right = np.where(table.sum(axis=1) > 1, table.max(axis=1), 0.0)
+    return float(1 - right.sum() / len(codes))
+
+
+def _numbers_rows(column: Vector) -> bool:
+    """Whether a column is whole numbers that only rise."""
+    steps = np.diff(np.asarray(column, dtype=np.float64))
+    whole = len(steps) + 1 >= FEWEST_ROWS and bool(np.all(column == np.floor(column)))
+    return whole and bool(np.all(steps > 0)) and bool(np.median(steps) == 1)
+
+
+def _repeated(X: Any, y: Any) -> list[str]:
+    keys = _keys(X)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    again = len(keys) - len(first)
+    if again == 0 or again < len(keys) / 1000:
+        return []
+    words = f"{again} of {len(keys)} rows repeat another row, so a test row may be a training row"
+    at_odds = int(np.sum(y != y[first[inverse]]))
+    if at_odds:
+        words += f"; {at_odds} of them have another class"
+    return [words]
+
+
+def _keys(X: Any) -> Any:
+    """A hash of each row."""
+    if issparse(X):
+        X = X.tocsr()
+        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        rows = ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in ends)
+        return np.array([hash(row) for row in rows])
+    if hasattr(X, "shape") and len(X.shape) == 2:
+        return np.array([hash(row.tobytes()) for row in np.ascontiguousarray(X)])
+    return np.array([hash(x) if isinstance(x, str) else id(x) for x in X])

@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import (
+    SVC,
+    SVCCV,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    LogisticRegression,
+    QuadraticDiscriminantAnalysis,
+)
+from separatrix.errors import ParameterError
+from separatrix.estimators.base.grid_widening import (
+    GridAxis,
+    WideningSearchCV,
+    find_edges,
+    search_widening,
+)
+from separatrix.kernels import Gaussian, Polynomial
+
+X, Y = load_iris(return_X_y=True)
+RNG = np.random.default_rng(0)
+CHESS = RNG.uniform(0, 5, size=(500, 2))  # squares much smaller than the spread of the samples
+AVERAGED = KernelPerceptron(predictor="average", max_iter=50, min_gain=0.001)
+SQUARE = (np.floor(CHESS).sum(axis=1) % 2).astype(int)
+
+
+def peak_at(*wanted):
+    return lambda cells: [
+        -sum(abs(i - j) for i, j in zip(cell, wanted, strict=True)) for cell in cells
+    ]
+
+
+@pytest.mark.parametrize("peak", [(0, 0), (5, 5), (-3, 5), (1, -2), (5, 1)])
+def test_a_peak_beyond_the_grid_is_found_without_trying_everything(peak):
+    axes = [GridAxis((0.1, 1.0, 10.0), widen=3), GridAxis((1.0, 4.0, 16.0), widen=3)]
+    best, tried = search_widening(axes, peak_at(*peak))
+    assert best == peak
+    assert len(tried) < 9 * 9 / 2
+    assert len(tried) == len(set(tried))
+
+
+def test_the_limit_is_kept_and_said():
+    axes = {"C": GridAxis((0.1, 1.0), widen=1), "gamma": GridAxis((1.0, 2.0), widen=1)}
+    best, tried = search_widening(list(axes.values()), peak_at(7, 1))
+    assert best == (2, 1)
+    assert find_edges(axes, tried, best) == {"C": "largest"}
+    assert axes["C"].at(2) == 10.0
+    assert axes["C"].at(-1) == 0.01
+
+
+def test_a_plateau_is_not_followed():
+    axes = [GridAxis((0.1, 1.0, 10.0), widen=3)]
+    for heights in ([0.5, 1.0, 1.0], [1.0, 1.0, 0.5]):
+        best, tried = search_widening(axes, lambda cells, h=heights: [h[c] for (c,) in cells])
+        assert best == (heights.index(1.0),)
+        assert len(tried) == 3
+        assert find_edges({"C": axes[0]}, tried, best) == {}
+
+
+def test_a_grid_without_any_difference_is_left_upwards():
+    axes = [GridAxis((0.1, 1.0), widen=3), GridAxis((1.0, 4.0), widen=3)]
+    best, tried = search_widening(axes, lambda cells: [max(0, c + g - 4) for c, g in cells])
+    assert axes[0].at(best[0]) == 1000.0
+    assert axes[1].at(best[1]) == 256.0
+    assert all(c >= 0 and g >= 0 for c, g in tried)
+
+
+def test_words_and_failures_widen_nothing():
+    axes = [GridAxis(("a", "b"), widen=2), GridAxis((1.0,), widen=1)]
+    best, tried = search_widening(axes, lambda cells: [np.nan if c[1] else 1.0 for c in cells])
+    assert best == (0, 0)
+    assert {cell[1] for cell in tried} == {-1, 0, 1}
+    assert {cell[0] for cell in tried} == {0, 1}
+
+
+def test_a_widened_search_has_scikit_learns_scores():
+    ours = WideningSearchCV(LogisticRegression(), {"C": [1e-4, 1e-3]}, cv=5, widen=3).fit(X, Y)
+    tried = [cell["C"] for cell in ours.cv_results_["params"]]
+    assert tried[:3] == [1e-4, 1e-3, 1e-2]
+    theirs = GridSearchCV(LogisticRegression(), {"C": tried}, cv=5).fit(X, Y)
+    np.testing.assert_array_equal(
+        ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"]
+    )
+    assert ours.best_params_ == theirs.best_params_
+    with pytest.raises(ParameterError, match="`widen` of WideningSearchCV"):
+        WideningSearchCV(LogisticRegression(), {"C": [1.0]}, widen=-1).fit(X, Y)
+
+
+def test_values_that_a_model_does_not_take_are_not_followed():
+    """A share cannot be above 1."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(60, 20))  # the strongest shrinkage is best
+    search = WideningSearchCV(
+        QuadraticDiscriminantAnalysis(), {"reg_param": [0.2, 0.6]}, cv=3, widen=2
+    )
+    search.fit(noise + 2 * (np.arange(60) % 2)[:, None], np.arange(60) % 2)
+    assert all(cell["reg_param"] <= 1 for cell in search.cv_results_["params"])
+    with pytest.raises(ValueError, match="fits failed"):
+        WideningSearchCV(QuadraticDiscriminantAnalysis(), {"reg_param": [2.0, 3.0]}).fit(X, Y)
+
+
+def test_widened_cells_of_an_svm_are_those_of_a_grid_search():
+    how = {"Cs": [0.01, 0.1], "gammas": [0.001, 0.004], "cv": 3}
+    ours = SVCCV(**how, widen=3).fit(X, Y)
+    cells = ours.cv_results_["params"]
+    assert len(cells) > 4
+    assert ours.best_params_["C"] > 0.1
+    for cell, score in zip(cells, ours.cv_results_["mean_test_score"], strict=True):
+        alone = SVCCV([cell["C"]], [cell["gamma"]], cv=3).fit(X, Y)
+        assert alone.best_score_ == pytest.approx(score, abs=1 / 150 + 1e-9)
+    assert ours.best_score_ > SVCCV(**how).fit(X, Y).best_score_
+
+
+def test_small_structures_are_found_beyond_the_first_values_of_gamma():
+    """Squares of a chess board: gamma="scale" is far too small."""
+    scaled = StandardScaler().fit_transform(CHESS)
+    for search in (
+        SVCCV((0.1, 1.0, 10.0), "scale", cv=3, widen=2),
+        KernelPerceptronCV([Gaussian()], gammas="scale", cv=3, widen=2, estimator=AVERAGED),
+    ):
+        narrow = search.__class__(**{**search.get_params(deep=False), "widen": 0})
+        wide, fixed = search.fit(scaled, SQUARE), narrow.fit(scaled, SQUARE)
+        assert fixed.edges_["gamma"] == "largest"
+        assert "gamma" not in wide.edges_
+        assert 1 - wide.best_score_ < 0.75 * (1 - fixed.best_score_)
+
+
+def test_kernels_and_gammas_are_crossed():
+    kernels = [Polynomial(2, coef0=1.0), Polynomial(3, coef0=1.0)]
+    search = SVCCV([1.0], [0.1, 1.0], kernels=kernels, cv=3).fit(X, Y)
+    assert search.cv_results_["param_kernel"] == [
+        kernel.with_params(gamma=gamma) for kernel in kernels for gamma in (0.1, 1.0)
+    ]
+    same = SVC(C=1.0, kernel=search.best_params_["kernel"]).fit(X, Y)
+    np.testing.assert_array_equal(search.predict(X), same.predict(X))
+    with pytest.raises(ParameterError, match="which has none"):
+        SVCCV([1.0], [0.1], kernels=["linear"]).fit(X, Y)
+
+
+def test_all_kernel_machines_choose_from_the_same_range():
+    unit = 1.0 / (X.shape[1] * X.var())
+    machine = SVCCV([1.0], "scale", cv=3).fit(X, Y)
+    perceptron = KernelPerceptronCV([Gaussian()], gammas="scale", cv=3, estimator=AVERAGED)
+    perceptron.fit(X, Y)
+    assert machine.cv_results_["param_gamma"] == pytest.approx([unit / 4, unit, 4 * unit])
+    gammas = [kernel.gamma for kernel in perceptron.cv_results_["param_kernel"]]
+    assert machine.cv_results_["param_gamma"] == gammas

@@ -1,0 +1,159 @@
+import time
+import warnings
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_iris
+
+from separatrix import GaussianNB, LinearDiscriminantAnalysis, compare
+from separatrix.data.splits import Split, random_splits
+from separatrix.errors import DataError, ParameterError
+from separatrix.evaluation.race import FIRST_ROWS, Race, merge_splits
+from separatrix.evaluation.samples import CheckedSamples
+from separatrix.evaluation.study import evaluate
+from separatrix.runtime.time_limit import OutOfTime, time_limit
+
+X, Y = load_iris(return_X_y=True)
+SENSIBLE = {"lda": LinearDiscriminantAnalysis(), "bayes": GaussianNB()}
+RNG = np.random.default_rng(0)
+MANY = RNG.normal(size=(6000, 3))
+SIGN = (MANY[:, 0] + 0.3 * RNG.normal(size=6000) > 0).astype(int)
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """As good as the sign of a feature, after a while that grows with the rows."""
+
+    def __init__(self, feature=0, seconds=0.0, trouble=None):
+        self.feature, self.seconds, self.trouble = feature, seconds, trouble
+
+    def fit(self, X, y):
+        if self.trouble is not None and len(y) > 60:
+            raise self.trouble
+        end = time.monotonic() + self.seconds * (len(y) / FIRST_ROWS) * (len(y) > 60)
+        while time.monotonic() < end:
+            time.sleep(0.001)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return (X[:, self.feature] > 0).astype(int)
+
+
+def test_with_time_for_all_a_race_changes_nothing():
+    plain = compare(SENSIBLE, X, Y, cv=5, repeats=2)
+    timed = compare(SENSIBLE, X, Y, cv=5, repeats=2, budget=600)
+    assert timed.not_tried == timed.raced == {}
+    assert timed.splits_in_words == plain.splits_in_words
+    for name, found in plain.evaluations.items():
+        np.testing.assert_array_equal(timed.evaluations[name].test_error, found.test_error)
+        assert timed.evaluations[name].predicted.keys() == found.predicted.keys()
+    assert [row["model"] for row in timed.rows()] == [row["model"] for row in plain.rows()]
+
+
+def test_splits_one_by_one_are_the_splits_together():
+    whole = evaluate(GaussianNB(), X, Y, repeats=4)
+    parts = [evaluate(GaussianNB(), X, Y, splits=[split]) for split in whole.splits]
+    merged = merge_splits(parts)
+    np.testing.assert_array_equal(merged.test_error, whole.test_error)
+    np.testing.assert_array_equal(merged.confusion(), whole.confusion())
+    np.testing.assert_allclose(merged.log_loss, whole.log_loss)
+    assert len(merged.fit_seconds) == 4
+
+
+def test_the_worse_ones_are_dropped_on_few_rows_and_the_best_runs_on_all():
+    models = {f"noise {i}": Slow(1 + i % 2) for i in range(6)}
+    models["sign"] = Slow(0)
+    seen = []
+    race = Race(
+        models,
+        CheckedSamples(MANY, SIGN),
+        random_splits(6000, repeats=1, test_size=0.2, seed=0),
+        budget=60.0,
+        random_state=0,
+        on_progress=lambda e, words: seen.append((len(e), words)),
+    )
+    race._time_for_all = lambda *_: False
+    found = race.run()
+    assert "sign" in found.evaluations
+    assert len(found.evaluations["sign"].splits[0].train) == 4800
+    assert len(found.evaluations) < 7
+    assert found.raced
+    assert all("% on " in words for words in found.raced.values())
+    assert seen[0] == (1, "500 rows")
+
+
+def test_one_that_takes_too_long_is_stopped_and_named():
+    begun = time.monotonic()
+    models = {"sign": Slow(0), "snail": Slow(0, seconds=1000.0)}
+    found = compare(models, MANY, SIGN, cv=5, repeats=1, budget=1.5)
+    assert time.monotonic() - begun < 60
+    assert list(found.evaluations) == ["sign"]
+    assert found.not_tried["snail"].startswith("stopped after ")
+    assert str(found).startswith("Not tried: snail (stopped after ")
+
+
+def test_ctrl_c_ends_with_the_best_so_far():
+    models = {**SENSIBLE, "stop": Slow(trouble=KeyboardInterrupt())}
+    splits = [Split(np.arange(0, 150, 2), np.arange(1, 150, 2))]
+    found = Race(models, CheckedSamples(X, Y), splits, budget=60, random_state=0).run()
+    assert found.interrupted
+    assert set(found.evaluations) == set(SENSIBLE)
+    assert found.not_tried == {"stop": "interrupted"}
+    assert found.rows is None
+    splits = [Split(np.arange(3000), np.arange(3000, 6000))]
+    found = Race(models, CheckedSamples(MANY, SIGN), splits, budget=60, random_state=0).run()
+    assert found.interrupted
+    assert "bayes" in found.evaluations
+    assert found.rows == FIRST_ROWS
+
+
+def test_what_is_finished_on_few_rows_is_better_than_nothing():
+    models = {"snail": Slow(0, seconds=3.0), "slug": Slow(1, seconds=3.0)}
+    splits = random_splits(6000, repeats=1, test_size=0.2, seed=0)
+    found = Race(models, CheckedSamples(MANY, SIGN), splits, budget=14.0, random_state=0).run()
+    assert found.rows == FIRST_ROWS
+    assert set(found.evaluations) == {"snail", "slug"}
+    assert found.not_tried == {}
+
+
+def test_a_budget_that_is_too_short_for_anything_is_said():
+    with pytest.raises(DataError, match="snail: stopped after"):
+        compare({"snail": Slow(0, seconds=1000.0)}, MANY, SIGN, cv=2, budget=0.2)
+    with pytest.raises(ParameterError, match="`budget` of compare must be"):
+        compare(SENSIBLE, X, Y, budget=0)
+
+
+def wait_for_ever():
+    while True:
+        with suppress(Exception):
+            time.sleep(0.01)
+
+
+def test_a_limit_stops_what_catches_every_exception():
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        wait_for_ever()
+    with time_limit(None):
+        pass
+
+
+def test_later_rows_test_and_baselines_are_said_in_words():
+    found = compare(["lda"], X, Y, cv=4, times=np.arange(150) % 50, baselines=True)
+    assert found.splits_in_words == "4 later periods"
+    assert found.best == "linear discriminant"
+    assert len(found.evaluations) == 4
+    assert "the most frequent class is behind by " in found.verdict
+    assert found.verdict in " ".join(str(found).split("\n"))
+    with pytest.raises(ParameterError, match="`groups` of compare must be None with times"):
+        compare(SENSIBLE, X, Y, times=Y, groups=Y)
+
+
+def test_a_tree_that_is_better_is_recommended():
+    corners = RNG.uniform(-1, 1, size=(600, 2))
+    inside = (np.sign(corners[:, 0]) * np.sign(corners[:, 1]) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = compare(["lda"], corners, inside, cv=5, baselines=True)
+    assert "gradient boosting of scikit-learn is better by" in found.verdict
+    assert "it would serve you better" in found.verdict
