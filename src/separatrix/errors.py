@@ -78,6 +78,10 @@ class DataFileError(DataError):
         return _data_file_error, (*where, self.found, self.expected, self.hint)
 
 
+class EncodingError(DataFileError):
+    """A text file is not in the encoding that it is read in."""
+
+
 def _data_file_error(
     path: str, line: int, column: int, found: str, expected: str, hint: str
 ) -> DataFileError:

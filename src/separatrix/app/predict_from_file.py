@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from separatrix.app.decisions import WITH_PROBABILITIES
 from separatrix.app.estimate import last_step
 from separatrix.app.preprocessing import undecided
+from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.prepare import object_kernel
@@ -201,6 +202,8 @@ def require_samples(model: Any, data: Dataset) -> None:
         if data.features is not None and found > width:
             error.hint = "if one column holds the labels, name it with --target"
         raise error
+    if isinstance(data.X, DataTable):
+        return  # its encoder imputes
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
     filled = any(isinstance(step, SimpleImputer) for step in steps)
     values = data.X.data if issparse(data.X) else data.X

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.app.read_data import read_labelled
+from separatrix.app.tables import raw_samples, suite_for
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
@@ -17,8 +18,7 @@ from separatrix.errors import ExperimentError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
-from separatrix.evaluation.samples import check_samples, require_classes
-from separatrix.evaluation.suite import suite
+from separatrix.evaluation.samples import require_classes
 from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
@@ -131,11 +131,12 @@ def compare_data(
     data = read_labelled(name, called=called, progress=progress, **file)
     data = subsampled(data, subsample, seed)
     require_classes(data)
-    samples = check_samples(data.X, data.y, missing=True)
+    notes = ([f"read {data.reading}"] if data.reading else []) + list(data.notes)
+    samples = raw_samples(data)
     if out is not None:  # before a comparison that may take hours
         require_packages()
         out.mkdir(parents=True, exist_ok=True)
-    estimators = suite(samples, kind=data.kind, models=models, random_state=seed)
+    estimators = suite_for(data, models=models, random_state=seed)
     if device != "auto":
         set_device(device, *estimators.values())
     comparison = compare(
@@ -148,7 +149,7 @@ def compare_data(
         progress=progress,
     )
     if out is None:
-        return comparison, None, data.notes
+        return comparison, None, notes
     repeats = comparison.protocol.repeats if comparison.protocol else repeats
     header = file.pop("header", None)
     given = {
@@ -156,10 +157,15 @@ def compare_data(
         **{"metric": "" if metric == "error" else metric},
         **{"subsample": subsample, **file, "device": "" if device == "auto" else device},
     }
-    words = [word for key, value in given.items() if value for word in (f"--{key}", str(value))]
+    words = [
+        word
+        for key, value in given.items()
+        if value
+        for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
     words += [] if header is None else ["--header" if header else "--no-header"]
     command = shlex.join(["separatrix", "compare", called or name, *words])
     with busy("learning curve of the best model", show=progress):
         more = inspect_best(comparison, estimators, samples)
     page = write_report(comparison, out / "report.html", data=data, command=command, **more)
-    return comparison, page, data.notes
+    return comparison, page, notes

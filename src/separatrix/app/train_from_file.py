@@ -20,6 +20,8 @@ from separatrix.app.preprocessing import (
     set_scale,
     undecided,
 )
+from separatrix.app.tables import encode_first, encoded_samples, kind_of, suite_for
+from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
@@ -28,7 +30,6 @@ from separatrix.estimators.registry import CLASSIFIERS, REGISTRY, SUITE
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import require_classes
-from separatrix.evaluation.suite import suite
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.composed import Normalized
 from separatrix.kernels.names import parse_kernel
@@ -103,8 +104,10 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
     kernel = arguments.get("kernel")
     if isinstance(kernel, Kernel) and kernel.takes != "vectors":  # no preprocessing of objects
         return Pipeline([("model", estimator(**arguments))])
-    context = BuildContext(profile(data.X, data.y, data.kind), folds=2, seed=seed)
-    return context.pipeline(estimator(**arguments), counts=record.counts)
+    sizes = profile(encoded_samples(data), kind=kind_of(data))
+    context = BuildContext(sizes, folds=2, seed=seed)
+    pipeline = context.pipeline(estimator(**arguments), counts=record.counts)
+    return encode_first(pipeline, data)
 
 
 def parse_normalized_kernel(text: str) -> Kernel:
@@ -142,7 +145,7 @@ def fit_file(
     chosen = {name: repr(value) for name, value in chosen_params(model).items()}
     model = best_model(model)
     train_error = _train_error(model, data)
-    if data.features is not None:
+    if data.features is not None and not isinstance(data.X, DataTable):
         _name_features(model, data.features)
     note = "; ".join(filter(None, [around.note, str(held_out or "")]))
     path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
@@ -210,7 +213,7 @@ def make_model(
     if tune and key not in SUITE:
         raise ParameterError("tune", "model", f"one of {', '.join(SUITE)}", key)
     if tune:
-        built = suite(data.X, data.y, models=[key], kind=data.kind, folds=folds, random_state=seed)
+        built = suite_for(data, models=[key], folds=folds, random_state=seed)
         model = next(iter(built.values()))
     else:
         model = build(key, data, parameters, seed)

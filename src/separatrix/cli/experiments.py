@@ -14,6 +14,7 @@ from separatrix.cli.common import (
     json_option,
     print_message,
     quiet_option,
+    role_options,
     seed_option,
     show_json,
 )
@@ -133,6 +134,7 @@ def experiments(as_json: bool) -> None:
     help="Repeat the k-fold split N times  [default: until there are 10 test folds]",
 )
 @file_options
+@role_options
 @click.option("--subsample", type=click.IntRange(2), help="Number of rows to draw from the data")
 @metric_option
 @seed_option

@@ -18,6 +18,7 @@ from separatrix.cli.common import (
     json_option,
     print_message,
     quiet_option,
+    role_options,
     seed_option,
     show_json,
 )
@@ -29,6 +30,10 @@ from separatrix.cli.model_options import (
     take_scale,
 )
 
+FILE_OPTIONS = (  # of `file_options` and `role_options`
+    *("target", "format", "header", "delimiter", "encoding", "missing_label"),
+    *("drop", "text", "date", "category", "number"),
+)
 INFINITY = ("inf", "+inf", "infinity")  # words of --set for a hard margin, as in C=inf
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -43,6 +48,7 @@ model_option = click.option(
 
 training_options = combine_options(
     file_options,
+    role_options,
     click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
     click.option("--slim", is_flag=True, help="Store only what predictions need"),
     click.option(
@@ -58,7 +64,7 @@ training_options = combine_options(
 
 
 @click.command(cls=Command)
-@click.argument("data")
+@click.argument("data", nargs=-1, required=True)
 @model_option
 @click.option(
     "--set", "words", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the model"
@@ -76,7 +82,7 @@ training_options = combine_options(
 @decision_options
 @training_options
 def fit(
-    data: str,
+    data: tuple[str, ...],
     key: str,
     words: tuple[str, ...],
     kernel: str | None,
@@ -84,9 +90,10 @@ def fit(
     folds: int | None,
     **options: Any,
 ) -> None:
-    """Fit a model to DATA, a file or a data set of the catalogue, and save it.
+    """Fit a model to DATA, a file, several tables or a data set of the catalogue, and save it.
 
-    The saved model is fitted to all rows, also with --test-share and --folds.
+    The columns of a table get roles by rules; `look` prints them, and --drop, --text, --date, --category and
+    --number replace them. The saved model is fitted to all rows, also with --test-share and --folds.
     """
     parameters = _parameters(words)
     if kernel is not None:
@@ -98,26 +105,22 @@ def fit(
 
 
 @click.command(cls=Command)
-@click.argument("data")
+@click.argument("data", nargs=-1, required=True)
 @model_option
 @click.option(
     "--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds"
 )
 @preparation_options
 @training_options
-def tune(data: str, key: str, folds: int, out: Path | None, **options: Any) -> None:
+def tune(data: tuple[str, ...], key: str, folds: int, out: Path | None, **options: Any) -> None:
     """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
     _fit(data, out, key=key, parameters={}, tune=True, folds=folds, **options)
 
 
 def _fit(
-    name: str,
+    names: tuple[str, ...],
     out: Path | None,
     *,
-    target: str | None,
-    format: str | None,
-    header: bool | None,
-    delimiter: str | None,
     slim: bool,
     dry_run: bool,
     quiet: bool,
@@ -132,11 +135,12 @@ def _fit(
 
     progress = False if quiet else None
     fit["around"] = _options_around(fit, positive)
-    file = {"target": target, "format": format, "delimiter": delimiter}
-    data = read_labelled(name, progress=progress, header=header, **file)
+    file = {name: fit.pop(name) for name in FILE_OPTIONS}
+    data = read_labelled(names, progress=progress, **file)
+    print_message(f"read {data.reading}", quiet=quiet)
     if positive is not None:
         data = mark_positive(data, positive)
-    path = out or Path(f"{Path(name).name}.model")
+    path = out or Path(f"{Path(names[0]).name.replace('*', '')}.model")
     if dry_run:
         _print_plan(data, path, as_json, **fit)
         return
@@ -227,7 +231,7 @@ def predict(
     decision = take_decision(file)
     fitted = decision.decide(_load(model, device))
     samples = read_for(fitted, data, **file)
-    _print_notes(samples, quiet=quiet)
+    _print_notes(samples, quiet=quiet, reading=True)
     if not hasattr(fitted, "predict") and not proba:
         _embed(fitted, samples, out, quiet=quiet, as_json=as_json)
         return
@@ -289,7 +293,7 @@ def evaluate(
         samples = mark_positive(samples, positive)
     elif samples.y is not None:
         require_known_labels(stored, samples, describe(model).card.note)
-    _print_notes(samples)
+    _print_notes(samples, reading=True)
     decided = decision.decide(stored)
     scores = score_file(decided, samples, metrics) if metrics else score_file(decided, samples)
     on_training_rows = was_trained_on(model, stored, samples.X, samples.y)
@@ -333,7 +337,7 @@ def explain(
     samples = None
     if data is not None:
         samples = read_for(fitted, data, labelled=row is None, **file)
-        _print_notes(samples)
+        _print_notes(samples, reading=True)
     explanation = explain_model(fitted, samples, row=row, count=count)
     show_json(explanation.as_dict()) if as_json else click.echo(explanation)
     if picture is not None:
@@ -364,7 +368,9 @@ def _load(path: Path, device: str) -> Any:
     return model
 
 
-def _print_notes(result: Any, *, quiet: bool = False) -> None:
+def _print_notes(result: Any, *, quiet: bool = False, reading: bool = False) -> None:
+    if reading and result.reading:
+        print_message(f"read {result.reading}", quiet=quiet)
     for note in result.notes:
         print_message(f"note: {note}", quiet=quiet)
 

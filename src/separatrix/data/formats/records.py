@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,10 +19,12 @@ from separatrix.data.formats.cells import MalformedRecordError, RecordSplitter, 
 from separatrix.data.formats.columns import (
     ColumnChoice,
     ColumnTable,
+    MissingLabel,
     TableBuilder,
     choose_columns,
 )
-from separatrix.data.formats.layout import MISSING, TableLayout, is_number, text_blocks
+from separatrix.data.formats.layout import TableLayout, text_blocks
+from separatrix.data.numerals import MISSING, is_number
 from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
 
@@ -32,14 +34,18 @@ _MISSING = pa.array(MISSING)
 
 
 def read_columns(
-    source: ByteSource, layout: TableLayout, choice: ColumnChoice | None = None
+    source: ByteSource,
+    layout: TableLayout,
+    choice: ColumnChoice | None = None,
+    missing_label: MissingLabel = "error",
+    order: Literal["C", "F"] = "C",
 ) -> ColumnTable:
     """The columns of delimited text from the position of the source on; by default all of them.
 
     A column with a cell that is neither a number nor missing is a category, and so is the target.
     """
     choice = choice or choose_columns(source, layout.names)
-    return _RecordReader(source, layout, choice).read()
+    return _RecordReader(source, layout, choice).read(missing_label, order)
 
 
 class _RecordBlock(NamedTuple):
@@ -56,30 +62,31 @@ class _RecordReader:
 
     def __init__(self, source: ByteSource, layout: TableLayout, choice: ColumnChoice) -> None:
         self.source, self.layout = source, layout
-        self.used, self.target, features = choice
+        self.used, self.target, features = choice.used, choice.target, choice.features
         self.start = source.position, source.line
         self.splitter = RecordSplitter(layout.delimiter, len(layout.names))
         self.required = choice.numeric()
         self.categories = set() if self.target is None else {self.target}
         if features is not None:
             self.categories |= set(self.used) - self.required
+        self.categories |= choice.as_text.intersection(self.used)
         self.texts = self.categories | (layout.texts if features is None else set())
 
-    def read(self) -> ColumnTable:
+    def read(self, missing_label: MissingLabel, order: Literal["C", "F"]) -> ColumnTable:
         """The table; read again if a column that seemed numeric turns out to hold texts."""
         hinted = self.texts - self.categories
         while True:
             self.source.rewind(*self.start)
             numbers = [name for name in self.used if name not in self.texts]
             texts = [name for name in self.used if name in self.texts]
-            builder = TableBuilder(self.source, numbers, texts, self.target)
+            builder = TableBuilder(self.source, numbers, texts, self.target, missing_label)
             found: set[str] = set()
             for number, block in enumerate(self._blocks()):
                 self._add(builder, block, found)
                 if found and number == 0:
                     break  # no need to look for more before the second pass
             if not found:
-                table = builder.table()
+                table = builder.table(order)
                 found = {
                     name for name in hinted if all(map(is_number, table.categories[name].values))
                 }
