@@ -157,12 +157,8 @@ def compare_data(
         **{"metric": "" if metric == "error" else metric},
         **{"subsample": subsample, **file, "device": "" if device == "auto" else device},
     }
-    words = [
-        word
-        for key, value in given.items()
-        if value
-        for word in (f"--{key.replace('_', '-')}", str(value))
-    ]
+    given = {key.replace("_", "-"): value for key, value in given.items() if value}
+    words = [word for key, value in given.items() for word in (f"--{key}", str(value))]
     words += [] if header is None else ["--header" if header else "--no-header"]
     command = shlex.join(["separatrix", "compare", called or name, *words])
     with busy("learning curve of the best model", show=progress):

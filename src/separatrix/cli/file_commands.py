@@ -92,8 +92,8 @@ def fit(
 ) -> None:
     """Fit a model to DATA, a file, several tables or a data set of the catalogue, and save it.
 
-    The columns of a table get roles by rules; `look` prints them, and --drop, --text, --date, --category and
-    --number replace them. The saved model is fitted to all rows, also with --test-share and --folds.
+    The columns of a table get roles by rules; `look` prints them, and --drop, --text, --date, --category
+    and --number replace them. The saved model is fitted to all rows, also with --test-share and --folds.
     """
     parameters = _parameters(words)
     if kernel is not None:

@@ -162,7 +162,9 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
         return _Column(ColumnSpec(name, "constant", "", f"always {known[0]:g}"))
     if len(known) == n >= LEAST_ROWS and (known == np.rint(known)).all():
         steps = np.diff(known)
-        counting = bool((steps == 1).all())
+        counting = (
+            bool((steps >= 1).all()) and known[-1] - known[0] <= 1.1 * n
+        )  # rows may be missing
         if counting and (_ID_NAME.fullmatch(name) or (first and _INDEX_NAME.fullmatch(name))):
             reason = f"counts the rows from {known[0]:g}"
             return _Column(ColumnSpec(name, "index", "", reason))

@@ -265,6 +265,7 @@ def fit_text(category: Category) -> TextBlock:
     words = _fit_terms(TfidfVectorizer(**options), documents)
     letters = None
     if sum(map(len, documents)) <= MOST_LETTERS:
+        options["min_df"] = max(least, len(documents) // 200)
         runs = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), **options)
         letters = _fit_terms(runs, documents)
     return TextBlock(words, letters)

@@ -70,7 +70,8 @@ class _RecordReader:
         if features is not None:
             self.categories |= set(self.used) - self.required
         self.categories |= choice.as_text.intersection(self.used)
-        self.texts = self.categories | (layout.texts if features is None else set())
+        hints = layout.texts.intersection(self.used) if features is None else set()
+        self.texts = self.categories | hints
 
     def read(self, missing_label: MissingLabel, order: Literal["C", "F"]) -> ColumnTable:
         """The table; read again if a column that seemed numeric turns out to hold texts."""
