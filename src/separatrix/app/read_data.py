@@ -56,23 +56,29 @@ def read_labelled(
     *,
     called: str | None = None,
     progress: bool | None = None,
+    ask: bool = True,
     **file: Any,
 ) -> Dataset:
     """Read labelled data; `called` replaces the path in messages and pages.
 
     A table keeps its columns: X is a `DataTable`, or a matrix if all columns are complete numbers. `file`
     holds options of `read_table`, and names of columns for the roles `drop`, `text`, `date`, `category` and
-    `number`.
+    `number`. With `ask`, a guessed target with very many numbers for classes is an error.
     """
     names = [name] if isinstance(name, str) else list(name)
     options = {key: value for key, value in file.items() if value is not None}
     roles = {key: parse_names(options.pop(key, None)) for key in ROLE_OPTIONS}
     if "target" in options:
-        options["target"] = parse_column(options["target"])
+        word = options["target"]
+        options["target"] = None if word == "none" else parse_column(word)
     with busy(f"reading {called or names[0]}", show=progress):
         if is_table(names, options.get("format")):
             data = as_matrix(read_table(names, overrides=RoleOverrides(**roles), **options))
-            _require_few_classes(data)
+            question = _doubt_classes(data)
+            if question is not None and ask:
+                raise question
+            if question is not None:
+                data = replace(data, notes=(*data.notes, f"{question}; {question.hint}"))
         else:
             options.pop("missing_label", None)
             if given := [key for key, value in roles.items() if value]:
@@ -96,19 +102,19 @@ def is_table(names: Sequence[str], format: str | None) -> bool:
     return len(names) > 1 or require_format(first, format) in TABLES
 
 
-def _require_few_classes(data: Dataset) -> None:
+def _doubt_classes(data: Dataset) -> DataError | None:
     """Ask for the target if the one that was guessed has very many numbers for classes."""
     if not data.guess or data.y is None:
-        return
+        return None
     labels = np.unique(np.asarray(data.y))
     if len(labels) <= MOST_NUMERIC_CLASSES or labels.dtype.kind not in "iuf":
-        return
+        return None
     error = DataError(
         f"which column of {data.name} holds the classes? {data.target} ({data.guess}) has "
         f"{len(labels):,} different numbers"
     )
     error.hint = f"name it with --target; {_likely_targets(data)}"
-    raise error
+    return error
 
 
 def _likely_targets(data: Dataset) -> str:

@@ -98,6 +98,7 @@ for command in (
     file_commands.evaluate,
     file_commands.explain,
     file_commands.info,
+    file_commands.describe_file,
     data.data,
     workbench.workbench,
     libsvm.svm_train,

@@ -348,6 +348,24 @@ def explain(
         print_message(f"wrote {write_parts(fitted, samples, row, picture)}", quiet=as_json)
 
 
+@click.command("look", cls=Command)
+@click.argument("data", nargs=-1, required=True)
+@file_options
+@role_options
+@json_option
+def describe_file(data: tuple[str, ...], as_json: bool, **file: Any) -> None:
+    """Describe DATA before anything is fitted: columns with their roles, classes, suspicious things.
+
+    Each column is listed with its role, missing cells, different values, examples and what `fit` would do
+    with it. A target that was guessed is named; --target none describes a table without one.
+    """
+    from separatrix.app.data_summary import summarize
+    from separatrix.app.read_data import read_labelled
+
+    summary = summarize(read_labelled(data, ask=False, **file))
+    show_json(summary.as_dict()) if as_json else click.echo(summary)
+
+
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
