@@ -128,7 +128,7 @@ def _summarize_column(table: DataTable, spec: ColumnSpec, y: Codes | None) -> Co
         codes = table.texts[spec.name].codes
         missing, used = int((codes < 0).sum()), np.unique(codes[codes >= 0])
         distinct = len(used)
-        groups = codes
+        groups = codes.astype(np.intp)
         if distinct == len(codes) - missing:
             groups = np.full(len(codes), -1)  # every value once: nothing to learn from others
     if missing and spec.role in ("number", "boolean", "date"):

@@ -113,11 +113,15 @@ def shown_values(table: DataTable, spec: ColumnSpec) -> list[Any]:
         return [None if code < 0 else values[code] for code in codes.tolist()]
     column = table.number_column(spec.name)
     if spec.role == "date":
-        return [None if v != v else str(np.datetime64(int(v), "s")) for v in column.tolist()]
+        return [None if v != v else _shown_date(int(v)) for v in column.tolist()]
     if spec.role == "boolean":
         words = spec.format.split("/")
         return [None if v != v else words[int(v)] for v in column.tolist()]
     return [None if v != v else v for v in column.tolist()]
+
+
+def _shown_date(seconds: int) -> str:
+    return str(np.datetime64(seconds, "s")).removesuffix("T00:00:00").replace("T", " ")
 
 
 def count_roles(specs: Sequence[ColumnSpec]) -> str:
@@ -141,7 +145,8 @@ def count_roles(specs: Sequence[ColumnSpec]) -> str:
     found = []
     for role in (*KEPT, *DROPPED):
         count = sum(spec.role == role for spec in specs)
-        name = role if count == 1 and role not in ("codes", "dropped") else plural[role]
+        single = {"codes": "category of many values", "dropped": "column"}.get(role, role)
+        name = single if count == 1 else plural[role]
         if count:
             found.append(f"{count} {name}" + ("" if role in KEPT else " (dropped)"))
     return ", ".join(found)

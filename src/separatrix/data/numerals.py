@@ -164,7 +164,8 @@ def _convert(texts: Sequence[str], convention: str) -> Vector:
         column = pc.replace_substring(column, ",", ".")
     plain = pc.if_else(fits, column, None)
     values = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False).astype(float)
-    return np.where(percent, values / 100.0, values)
+    found: Vector = np.where(percent, values / 100.0, values)
+    return found
 
 
 def find_boolean(texts: Sequence[str]) -> tuple[str, str] | None:

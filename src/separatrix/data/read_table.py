@@ -115,7 +115,7 @@ def expand_paths(path: Any) -> list[str]:
     """The files of a path, a pattern, a folder or several of them."""
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     found: list[str] = []
-    for one in map(os.fspath, given):
+    for one in (os.fspath(item) for item in given):
         if os.path.isdir(one):
             inside = sorted(
                 p
@@ -199,7 +199,7 @@ def _as_dataset(
         for part in (
             begin + contents.how,
             f"{columns.rows:,} rows",
-            _describe_target(target, y, contents.choice.guess),
+            _describe_target(target, columns, contents.choice.guess),
             count_roles(found.table.specs),
         )
         if part
@@ -230,14 +230,15 @@ def _with_declared(
     return replace(overrides, category=(*overrides.category, *more))
 
 
-def _describe_target(target: str | None, y: Any, guess: str) -> str:
+def _describe_target(target: str | None, columns: ColumnTable, guess: str) -> str:
     if target is None:
         return "no target"
-    classes, counts = np.unique(np.asarray(y), return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:_MOST_CLASSES_SHOWN]
-    shown = ", ".join(f"{classes[i]} {counts[i]:,}" for i in sorted(order))
-    shown += ", ..." if len(classes) > len(order) else ""
-    number = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
+    codes, values = columns.categories[target]
+    counts = np.bincount(codes, minlength=len(values)).tolist()
+    pairs = sorted((-count, value) for count, value in zip(counts, values, strict=True) if count)
+    shown = ", ".join(f"{value} {-count:,}" for count, value in pairs[:_MOST_CLASSES_SHOWN])
+    shown += ", ..." if len(pairs) > _MOST_CLASSES_SHOWN else ""
+    number = "1 class" if len(pairs) == 1 else f"{len(pairs):,} classes"
     return f"target {target}{f', {guess}' if guess else ''}: {number} ({shown})"
 
 

@@ -27,6 +27,7 @@ _ID_NAME = re.compile(
     r"(?:.*[_\s.-])?(?:id|uuid|guid|key|index|nr|no|#)|.*[a-z]I[Dd]|rowid|rownames"
 )
 _INDEX_NAME = re.compile(r"x1||unnamed: ?[0-9]+|index|rownames|row", re.IGNORECASE)
+_ID_OR_INDEX = re.compile(f"(?:{_ID_NAME.pattern})|(?i:{_INDEX_NAME.pattern})")
 _SAMPLE = 1000  # different texts that decide about words and dates
 
 
@@ -134,22 +135,34 @@ def _as_fitted(spec: ColumnSpec, category: Category) -> _Column:
 
 def _assemble(found: Sequence[_Column], rows: int) -> RoleTable:
     numeric = [column.numbers for column in found if column.numbers is not None]
-    numbers = np.empty((rows, len(numeric)), order="F")
-    for j, values in enumerate(numeric):
-        numbers[:, j] = values
+    numbers = _shared_matrix(numeric)
+    if numbers is None:
+        numbers = np.empty((rows, len(numeric)), order="F")
+        for j, values in enumerate(numeric):
+            numbers[:, j] = values
     texts = {c.spec.name: c.texts for c in found if c.texts is not None}
     specs = tuple(column.spec for column in found)
     notes = tuple(note for column in found for note in column.notes)
     return RoleTable(DataTable(specs, numbers, texts), notes)
 
 
+def _shared_matrix(columns: Sequence[Vector]) -> Any | None:
+    """The matrix of which these are the columns, in their order and without others; else None."""
+    base = columns[0].base if columns else None
+    if base is None or base.ndim != 2 or base.shape[1] != len(columns):
+        return None
+    starts = (base[:, j].ctypes.data for j in range(len(columns)))
+    same = (c.base is base and c.ctypes.data == at for c, at in zip(columns, starts, strict=True))
+    return base if all(same) else None
+
+
 def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Column:
     """The role of a column of numbers: a number, unless constant, an index or an id."""
     n = len(values)
-    missing = np.isnan(values)
-    known = values[~missing]
-    infinite = int(np.isinf(known).sum())
-    notes = []
+    known, notes, infinite = values, list[str](), 0
+    if not np.isfinite(values.sum()):  # rare: the other cases need no copy
+        known = values[~np.isnan(values)]
+        infinite = int(np.isinf(known).sum())
     if infinite:
         notes = [f"{name}: {infinite:,} of {n:,} cells are infinite and count as missing"]
         values = _finite(values)
@@ -158,20 +171,22 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
         return _Column(ColumnSpec(name, "number", "plain", "you said so"), values, notes=notes)
     if not len(known):
         return _Column(ColumnSpec(name, "constant", "", "no values"))
-    if len(known) == n and (known == known[0]).all():
+    if len(known) == n and (known[:100] == known[0]).all() and (known == known[0]).all():
         return _Column(ColumnSpec(name, "constant", "", f"always {known[0]:g}"))
-    if len(known) == n >= LEAST_ROWS and (known == np.rint(known)).all():
-        steps = np.diff(known)
-        counting = (
-            bool((steps >= 1).all()) and known[-1] - known[0] <= 1.1 * n
-        )  # rows may be missing
+    if len(known) == n >= LEAST_ROWS and _ID_OR_INDEX.fullmatch(name) and _is_integral(known):
+        steps, span = np.diff(known), known[-1] - known[0]
+        counting = bool((steps >= 1).all()) and span <= 1.1 * n  # some rows may be set aside
         if counting and (_ID_NAME.fullmatch(name) or (first and _INDEX_NAME.fullmatch(name))):
             reason = f"counts the rows from {known[0]:g}"
             return _Column(ColumnSpec(name, "index", "", reason))
         if _ID_NAME.fullmatch(name) and len(np.unique(known)) == n:
             return _Column(ColumnSpec(name, "id", "", "a different number in every row"))
-    reason = f"{int(missing.sum()) + infinite:,} of {n:,} missing" if len(known) < n else ""
+    reason = f"{n - len(known):,} of {n:,} missing" if len(known) < n else ""
     return _Column(ColumnSpec(name, "number", "plain", reason), values, notes=notes)
+
+
+def _is_integral(values: Vector) -> bool:
+    return bool((values == np.rint(values)).all())
 
 
 def _text_role(name: str, category: Category, asked: str | None) -> _Column:

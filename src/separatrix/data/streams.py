@@ -115,22 +115,32 @@ class ByteSource:
             self.require_limit("line_bytes", size)
         return b"".join(parts)
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self, size: int = BLOCK) -> Iterator[bytes]:
         """The rest of the file in blocks of complete lines; the last may lack its newline."""
-        rest, line = b"", self.line
-        while part := self.read():
+        rest, start, line = b"", self.position, self.line
+        begin = (start, line)
+        while part := self.read(size):
             end = part.rfind(b"\n") + 1
             if not end:
                 rest += part
-                self._require_line(rest, line)
+                self._require_line(rest, start, begin)
                 continue
-            block, rest = rest + part[:end], part[end:]
-            self._require_line(block, line)
-            line += newlines(block)
+            block, rest = (rest + part[:end] if rest else part[:end]), part[end:]
+            self._require_line(block, start, begin)
+            start += len(block)
             yield block
         if rest:
-            self._require_line(rest, line)
+            self._require_line(rest, start, begin)
             yield rest
+
+    def line_at(self, position: int, begin: tuple[int, int] = (0, 1)) -> int:
+        """The line of a position, counted from another one: only errors need it, so it is read again."""
+        self.rewind(*begin)
+        line, left = begin[1], position - begin[0]
+        while left > 0 and (part := self.read(min(left, BLOCK))):
+            line += newlines(part)
+            left -= len(part)
+        return line
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The rest of the file line by line, numbered, without newlines."""
@@ -186,13 +196,16 @@ class ByteSource:
         many = f"more than {self.limits.categories:,} different labels"
         self.require_limit("categories", len(known), line=line, found=many)
 
-    def _require_line(self, block: bytes, line: int) -> None:
-        """Refuse a block with a line that is too long; `line` is the number of its first."""
+    def _require_line(self, block: bytes, position: int, begin: tuple[int, int]) -> None:
+        """Refuse a block at a position with a line that is too long."""
         most = self.limits.line_bytes
-        if len(block) > most:
-            for number, text in enumerate(block.split(b"\n"), start=line):
+        if len(block) <= most:
+            return
+        for number, text in enumerate(block.split(b"\n")):
+            if len(text) > most:
+                line = self.line_at(position, begin) + number
                 long = f"a line of more than {most:,} bytes"
-                self.require_limit("line_bytes", len(text), line=number, found=long)
+                self.require_limit("line_bytes", len(text), line=line, found=long)
 
     def require_inflation(self, inflated: int, packed: int) -> None:
         """Refuse more decompressed bytes than the limits allow for that many compressed ones."""

@@ -55,12 +55,12 @@ def fit_numbers(values: Matrix, boolean: Flags) -> NumberBlock:
         fill[j] = np.median(known) if len(known) else 0.0
     fill = np.where(boolean, np.rint(fill), fill)
     mean, scale = np.zeros_like(fill), np.ones_like(fill)
-    for j in np.flatnonzero(~boolean):
+    for j in np.flatnonzero(~boolean).tolist():
         column = np.where(missing[:, j], fill[j], values[:, j])
         mean[j] = column.mean()
         deviation = float(np.std(column - mean[j]))
         scale[j] = deviation if deviation > 0 and np.isfinite(deviation) else 1.0
-    return NumberBlock(fill, mean, scale, missing.any(axis=0))
+    return NumberBlock(fill, mean, scale, np.asarray(missing.any(axis=0)))
 
 
 class DateBlock(NamedTuple):
@@ -79,7 +79,7 @@ class DateBlock(NamedTuple):
         F = (F - self.mean) / self.scale
         return np.column_stack([F, missing]) if self.indicator else F
 
-    def names(self, column: str) -> list[str]:
+    def names(self, column: str, _classes: Sequence[Any] = ()) -> list[str]:
         """Names of the features."""
         found = [
             f"{column} {part}{end}"
@@ -106,15 +106,15 @@ def fit_date(seconds: Vector) -> DateBlock:
 
 def _part_values(seconds: Vector, part: str) -> Vector:
     days = np.floor(seconds / DAY)
-    if part == "days":
-        return days
-    if part == "weekday":
-        return (days + 3) % 7  # 1970 began on a Thursday; 0 is Monday
-    if part == "hour":
-        return (seconds - days * DAY) / 3600
-    stamps = days.astype("datetime64[D]")
-    months = stamps.astype("datetime64[M]").astype(float)
-    return np.floor(months / 12) + 1970 if part == "year" else months % 12
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(float)
+    parts: dict[str, Vector] = {
+        "year": np.floor(months / 12) + 1970,
+        "days": days,
+        "month": months % 12,
+        "weekday": (days + 3) % 7,  # 1970 began on a Thursday; 0 is Monday
+        "hour": (seconds - days * DAY) / 3600,
+    }
+    return parts[part]
 
 
 PERIODS = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
@@ -152,7 +152,7 @@ class CategoryBlock(NamedTuple):
         hot[rows, found[rows]] = 1.0
         return hot
 
-    def names(self, column: str) -> list[str]:
+    def names(self, column: str, _classes: Sequence[Any] = ()) -> list[str]:
         """Names of the features."""
         more = ["other"] * self.pooled + ["missing"] * self.missing
         return [*(f"{column}={v}" for v in self.values.tolist()), *(f"{column} {m}" for m in more)]
@@ -247,7 +247,7 @@ class TextBlock(NamedTuple):
             return csr_array((len(category.codes), 0))
         return parts[0] if len(parts) == 1 else _stack_columns(parts)
 
-    def names(self, column: str) -> list[str]:
+    def names(self, column: str, _classes: Sequence[Any] = ()) -> list[str]:
         """Names of the features."""
         found = []
         for model, kind in ((self.words, "word"), (self.letters, "letters")):

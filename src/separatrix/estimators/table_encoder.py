@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
@@ -100,7 +100,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not len(table) or not table.kept:
             found = "rows" if not len(table) else "columns with a role"
             raise DataError(f"TableEncoder needs a table with {found}; found none")
-        codes, self.classes_ = None, None
+        codes, self.classes_ = None, cast(Any, None)
         if y is not None:
             self.classes_, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
             if len(codes) != len(table):
@@ -108,12 +108,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.columns_ = table.specs
         self.n_features_in_ = len(table.kept)
         self.feature_names_in_ = np.array(table.columns, dtype=object)
-        plain, dates = self._numeric(table)
-        boolean = np.array([spec.role == "boolean" for spec, _ in plain], dtype=bool)
-        self.numbers_ = fit_numbers(table.numbers[:, [j for _, j in plain]], boolean)
-        self.dates_ = [fit_date(table.numbers[:, j]) for _, j in dates]
+        boolean = np.array([spec.role == "boolean" for spec in self._plain()], dtype=bool)
+        self.numbers_ = fit_numbers(table.numbers[:, self._plain_columns()], boolean)
+        self.dates_ = [fit_date(table.number_column(s.name)) for s in self._with_role("date")]
         self.categories_, self.targets_, crossed = [], [], {}
-        for spec in self._textual("category", "codes"):
+        for spec in self._with_role("category", "codes"):
             if spec.role == "codes" and codes is not None and self.classes_ is not None:
                 block, rows = fit_targets(table.texts[spec.name], codes, len(self.classes_))
                 self.targets_.append(block)
@@ -121,24 +120,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 most = MOST_VALUES if spec.role == "codes" else None
                 self.categories_.append(fit_category(table.texts[spec.name], most))
-        self.texts_ = [fit_text(table.texts[spec.name]) for spec in self._textual("text")]
+        self.texts_ = [fit_text(table.texts[spec.name]) for spec in self._with_role("text")]
         self._n_features_out = len(self.get_feature_names_out())
         return table, crossed
 
-    def _numeric(self, table: DataTable | None = None) -> tuple[list[Any], list[Any]]:
-        """Columns of numbers and booleans, and of dates, each with its index in the matrix."""
-        specs = [spec for spec in self.columns_ if spec.role in NUMERIC]
-        numbered = [(spec, j) for j, spec in enumerate(specs)]
-        dates = [pair for pair in numbered if pair[0].role == "date"]
-        return [pair for pair in numbered if pair[0].role != "date"], dates
+    def _plain(self) -> list[ColumnSpec]:
+        """Columns of numbers and booleans."""
+        return self._with_role("number", "boolean")
 
-    def _textual(self, *roles: str) -> list[ColumnSpec]:
+    def _plain_columns(self) -> list[int]:
+        """Their positions in the matrix of numbers, where dates are, too."""
+        numeric = self._with_role(*NUMERIC)
+        return [j for j, spec in enumerate(numeric) if spec.role != "date"]
+
+    def _with_role(self, *roles: str) -> list[ColumnSpec]:
         return [spec for spec in self.columns_ if spec.role in roles]
 
     def _one_hot(self) -> list[ColumnSpec]:
         """Categories that are one-hot, in the order of `categories_`."""
         roles = ("category",) if self.targets_ else ("category", "codes")
-        return self._textual(*roles)
+        return self._with_role(*roles)
 
     def _require_table(self, X: Any) -> DataTable:
         """The table in the roles of the training table."""
@@ -158,34 +159,33 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.hstack(parts)
 
     def _parts(self, table: DataTable, crossed: dict[str, Any]) -> Iterator[Any]:
-        plain, dates = self._numeric()
-        if plain:
-            yield self.numbers_.encode(table.numbers[:, [j for _, j in plain]])
-        for block, (_, j) in zip(self.dates_, dates, strict=True):
-            yield block.encode(table.numbers[:, j])
-        for block, spec in zip(self.categories_, self._one_hot(), strict=True):
-            yield block.encode(table.texts[spec.name])
-        codes = self._textual("codes") if self.targets_ else []
-        for block, spec in zip(self.targets_, codes, strict=True):
-            rows = crossed.get(spec.name)
-            yield block.encode(table.texts[spec.name]) if rows is None else rows
-        for block, spec in zip(self.texts_, self._textual("text"), strict=True):
-            yield block.encode(table.texts[spec.name])
+        if self._plain():
+            yield self.numbers_.encode(table.numbers[:, self._plain_columns()])
+        for spec, block in self._blocks():
+            if spec.name in crossed:
+                yield crossed[spec.name]
+            elif spec.role == "date":
+                yield block.encode(table.number_column(spec.name))
+            else:
+                yield block.encode(table.texts[spec.name])
+
+    def _blocks(self) -> Iterator[tuple[ColumnSpec, Any]]:
+        """Every column but the numbers, with what was learned about it, in the order of the features."""
+        yield from zip(self._with_role("date"), self.dates_, strict=True)
+        yield from zip(self._one_hot(), self.categories_, strict=True)
+        yield from zip(
+            self._with_role("codes") if self.targets_ else [], self.targets_, strict=True
+        )
+        yield from zip(self._with_role("text"), self.texts_, strict=True)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the features: age, age missing, job=clerk, day month sin, note word 'late'."""
         check_is_fitted(self)
-        plain, dates = self._numeric()
-        names = self.numbers_.names([spec.name for spec, _ in plain]) if plain else []
-        for block, (spec, _) in zip(self.dates_, dates, strict=True):
-            names += block.names(spec.name)
-        for block, spec in zip(self.categories_, self._one_hot(), strict=True):
-            names += block.names(spec.name)
-        if self.targets_:
-            for block, spec in zip(self.targets_, self._textual("codes"), strict=True):
-                names += block.names(spec.name, self.classes_.tolist())
-        for block, spec in zip(self.texts_, self._textual("text"), strict=True):
-            names += block.names(spec.name)
+        plain = [spec.name for spec in self._plain()]
+        names = self.numbers_.names(plain) if plain else []
+        classes = [] if self.classes_ is None else self.classes_.tolist()
+        for spec, block in self._blocks():
+            names += block.names(spec.name, classes)
         return np.array(names, dtype=object)
 
     def known_values(self) -> dict[str, set[str]]:

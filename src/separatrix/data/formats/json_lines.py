@@ -23,7 +23,7 @@ def scan_json_lines(
     """The columns of a file of JSON lines; a key that a line lacks is missing."""
     source.use_encoding(encoding)
     names: dict[str, None] = {}
-    records = []
+    records: list[dict[str, Any]] = []
     for number, line in source.lines():
         text = source.decode(line, number).removeprefix("\ufeff").strip()
         if not text:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from separatrix.data.numerals import MISSING, is_missing, is_number, is_numeral
-from separatrix.data.streams import ByteSource, unpacked_suffix
+from separatrix.data.streams import BLOCK, ByteSource, unpacked_suffix
 
 DELIMITERS = (",", ";", "\t", "|", " ")
 DELIMITER_NAMES = {
@@ -46,9 +46,9 @@ class TableLayout:
         return f"{self.encoding.upper()}, {words[self.delimiter]}, {header}"
 
 
-def text_blocks(source: ByteSource) -> Iterator[bytes]:
+def text_blocks(source: ByteSource, size: int = BLOCK) -> Iterator[bytes]:
     """Blocks of complete lines, the first without its byte order mark."""
-    blocks = source.blocks()
+    blocks = source.blocks(size)
     first = next(blocks, b"")
     if first:
         yield first.removeprefix(_BOM)

@@ -6,7 +6,9 @@ to see which columns hold texts or which cell is wrong, and split cell by cell t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -28,7 +30,7 @@ from separatrix.data.numerals import MISSING, is_number
 from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
 
-_BATCH_BYTES = 8 << 20  # parsed at once, by all threads of pyarrow
+_BATCH_BYTES = 16 << 20  # parsed at once, by all threads of pyarrow
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = pa.array(MISSING)
 
@@ -52,7 +54,7 @@ class _RecordBlock(NamedTuple):
     """Complete records: `raw` from the offset `start` on."""
 
     raw: bytes
-    line: int  # of the first byte of raw
+    position: int  # of the first byte of raw in the file
     start: int = 0
     text: bytes = b""  # the same records for pyarrow
 
@@ -82,8 +84,8 @@ class _RecordReader:
             texts = [name for name in self.used if name in self.texts]
             builder = TableBuilder(self.source, numbers, texts, self.target, missing_label)
             found: set[str] = set()
-            for number, block in enumerate(self._blocks()):
-                self._add(builder, block, found)
+            for number, (block, parsed) in enumerate(self._parse_ahead(builder, found)):
+                self._add(builder, block, parsed, found)
                 if found and number == 0:
                     break  # no need to look for more before the second pass
             if not found:
@@ -98,32 +100,35 @@ class _RecordReader:
 
     def _blocks(self) -> Iterator[_RecordBlock]:
         """Blocks of complete records, without the header."""
-        held, line, header = b"", self.start[1], self.layout.header
+        held, position, header = b"", self.start[0], self.layout.header
         for block in self._batches():
-            block = held + block
-            self._require_no_zero_byte(block, line)
+            block = held + block if held else block
+            self._require_no_zero_byte(block, position)
             start = 0
             if header:
-                start = next((end for _, end in self._split(_RecordBlock(block, line))), 0)
+                start = next((end for _, end in self._split(_RecordBlock(block, position))), 0)
                 header = not start
             end = start
             if not header:
-                text, end = self._normalize(_RecordBlock(block, line, start))
+                text, end = self._normalize(_RecordBlock(block, position, start))
                 if text:
-                    yield _RecordBlock(block[:end], line, start, text)
+                    yield _RecordBlock(block, position, start, text)
             held = block[end:]
-            line += newlines(block[:end])
+            position += end
             if len(held) > self.source.limits.line_bytes:
                 break
         if held:
-            line += newlines(held[: self.splitter.skip_empty(held)])
+            line = self._line(position) + newlines(held[: self.splitter.skip_empty(held)])
             raise self.source.error(
                 line, found="quotes that are opened and not closed", expected='"..." around a cell'
             )
 
+    def _line(self, position: int) -> int:
+        return self.source.line_at(position, self.start)
+
     def _batches(self) -> Iterator[bytes]:
         parts, size = list[bytes](), 0
-        for block in text_blocks(self.source):
+        for block in text_blocks(self.source, _BATCH_BYTES):
             parts.append(block)
             size += len(block)
             if size >= _BATCH_BYTES:
@@ -132,11 +137,11 @@ class _RecordReader:
         if parts:
             yield b"".join(parts)
 
-    def _require_no_zero_byte(self, block: bytes, line: int) -> None:
+    def _require_no_zero_byte(self, block: bytes, position: int) -> None:
         offset = block.find(b"\0")
         if offset >= 0:
             raise self.source.error(
-                *locate(block, line, offset),
+                *locate(block, self._line(position), offset),
                 found="a zero byte",
                 expected="UTF-8 text",
                 hint=UTF8_HINT,
@@ -155,16 +160,33 @@ class _RecordReader:
             raise self._malformed(error, block) from None
 
     def _malformed(self, error: MalformedRecordError, block: _RecordBlock) -> DataFileError:
-        where = locate(block.raw, block.line, error.offset)
+        where = locate(block.raw, self._line(block.position), error.offset)
         return self.source.error(*where, found=error.found, expected=error.expected)
 
-    def _add(self, builder: TableBuilder, block: _RecordBlock, found: set[str]) -> None:
-        """Add the records of a block; `found` gets the columns that turn out to hold texts."""
+    def _parse_ahead(
+        self, builder: TableBuilder, found: set[str]
+    ) -> Iterator[tuple[_RecordBlock, Any]]:
+        """Each block with its columns, None if pyarrow refuses it; the next one is parsed meanwhile."""
         types = {name: pa.float64() for name in builder.numbers} | dict.fromkeys(self.texts, _TEXT)
-        try:
-            table = None if found else self._parse(block, types)
-        except pa.ArrowInvalid:
-            table = None
+
+        def parse(block: _RecordBlock) -> Any:
+            try:
+                return None if found else self._parse(block, types)
+            except pa.ArrowInvalid:
+                return None
+
+        with ThreadPoolExecutor(1) as pool:
+            waiting: deque[tuple[_RecordBlock, Future[Any]]] = deque()
+            for block in self._blocks():
+                waiting.append((block, pool.submit(parse, block)))
+                if len(waiting) > 1:
+                    first, parsed = waiting.popleft()
+                    yield first, parsed.result()
+            for first, parsed in waiting:
+                yield first, parsed.result()
+
+    def _add(self, builder: TableBuilder, block: _RecordBlock, table: Any, found: set[str]) -> None:
+        """Add the records of a block; `found` gets the columns that turn out to hold texts."""
         if table is None or _has_nan(block, table, builder.numbers):
             table = self._convert_exactly(builder.numbers, block, found)
         if not found:
@@ -226,15 +248,16 @@ class _RecordReader:
                 try:
                     cells[i].text.decode()
                 except UnicodeDecodeError:  # in the raw bytes, its offset is exact
-                    where = locate(block.raw, block.line, cells[i].offset)
+                    where = locate(block.raw, self._line(block.position), cells[i].offset)
                     self.source.decode(block.raw[cells[i].offset :], *where)
-        return self.source.error(block.line, found="unreadable records", expected="delimited text")
+        line = self._line(block.position)
+        return self.source.error(line, found="unreadable records", expected="delimited text")
 
     def _locate(self, block: _RecordBlock, name: str, row: int) -> tuple[int, int]:
         """Line and column of a cell in a row of the block."""
         column = self.layout.names.index(name)
         cells, _ = next(islice(self._split(block), row, None))
-        return locate(block.raw, block.line, cells[column].offset)
+        return locate(block.raw, self._line(block.position), cells[column].offset)
 
 
 def _has_nan(block: _RecordBlock, table: Any, names: tuple[str, ...]) -> bool:

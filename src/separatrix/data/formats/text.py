@@ -26,7 +26,7 @@ def read_text(source: ByteSource, *, encoding: str | None = None) -> Dataset:
     >>> data.X, data.y.tolist()
     (['see you at noon', 'you have won'], ['ham', 'spam'])
     """
-    texts, labels, known, notes = [], [], set[str](), list[str]()
+    texts, labels, known, notes = list[str](), list[str](), set[str](), list[str]()
     source.use_encoding(encoding)
     if encoding is None and source.encoding == FALLBACK:
         notes.append(FALLBACK_NOTE)
