@@ -160,7 +160,9 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
     """The role of a column of numbers: a number, unless constant, an index or an id."""
     n = len(values)
     known, notes, infinite = values, list[str](), 0
-    if not np.isfinite(values.sum()):  # rare: the other cases need no copy
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = np.isfinite(values.sum())
+    if not finite:  # rare: the other cases need no copy
         known = values[~np.isnan(values)]
         infinite = int(np.isinf(known).sum())
     if infinite:
