@@ -417,7 +417,7 @@ CASES = [
     ),
     Case("table", TableEncoder(), MIXED, TWICE),
     Case("table-two", TableEncoder(drop=("note",)), MIXED, TWICE == 0),
-    Case("table-without-labels", TableEncoder(drop=["note"], category=["wild"]), MIXED, None),
+    Case("table-without-labels", TableEncoder(drop=("note",), category=("wild",)), MIXED, None),
     Case("pipeline-table", make_pipeline(TableEncoder(), LogisticRegression()), MIXED, TWICE),
     Case("decision-texts", BayesDecision(make_pipeline(CountVectorizer(), MultinomialNB())), TEXTS),
     *(
