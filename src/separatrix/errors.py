@@ -4,6 +4,7 @@
     ├── ParameterError      (ValueError)   a hyper-parameter the algorithm cannot run with
     ├── DataError           (ValueError)   samples, labels or weights that cannot be used
     │   └── DataFileError                  a data file that is refused, with line and column
+    │       └── EncodingError              a text file in another encoding
     ├── ExperimentError     (ValueError)   an invalid experiment file
     ├── UnsupportedError    (NotImplementedError, ValueError)  an unsupported combination of parameters
     ├── MissingDataError    (LookupError)  a data set that is not on this machine

@@ -206,7 +206,9 @@ def require_samples(model: Any, data: Dataset) -> None:
         raise error
     if isinstance(data.X, DataTable):
         if encoder_of(model) is None:
-            raise DataError(f"{data.name} has columns that are no complete numbers, as the model needs")
+            raise DataError(
+                f"{data.name} has columns that are no complete numbers, as the model needs"
+            )
         return  # the encoder imputes
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
     filled = any(isinstance(step, SimpleImputer) for step in steps)

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from separatrix.app.tables import is_sparse
+from separatrix.app.table_models import is_sparse
 from separatrix.data.dataset import Dataset
 from separatrix.data.targets import indicator
 from separatrix.errors import DataError, ParameterError, UnsupportedError

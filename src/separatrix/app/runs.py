@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.app.read_data import read_labelled
-from separatrix.app.tables import raw_samples, suite_for
+from separatrix.app.table_models import raw_samples, suite_for
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled

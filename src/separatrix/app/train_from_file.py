@@ -20,7 +20,7 @@ from separatrix.app.preprocessing import (
     set_scale,
     undecided,
 )
-from separatrix.app.tables import encode_first, encoded_samples, kind_of, suite_for
+from separatrix.app.table_models import encode_first, encoded_samples, kind_of, suite_for
 from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ModelFileError, ParameterError, UnsupportedError

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.data_table import DROPPED, KEPT, NUMERIC, ColumnSpec
+from separatrix.data.dates import FORMATS as DATE_FORMATS
+from separatrix.data.numerals import BOOLEANS, CONVENTIONS
 from separatrix.estimators.table_blocks import (
     PARTS,
     PERIODS,
@@ -23,6 +25,11 @@ from separatrix.modelfile.labels import Labels, WordList
 
 NAMES = Labels("c", rising=False)
 WORDS = Labels("c", rising=False, distinct=False)
+FORMATS = {
+    "number": ("", *CONVENTIONS),
+    "boolean": tuple("/".join(pair) for pair in BOOLEANS),
+    "date": DATE_FORMATS,
+}
 TERMS = f.Maybe(s.InnerModel(("TfidfVectorizer",)))
 
 
@@ -92,8 +99,10 @@ def _unpack(model: Any, values: s.Values) -> None:
 def _check(model: Any, sizes: f.ShapeEnv) -> None:
     """Each role has as many statistics as columns, and all that is encoded has a name."""
     roles = [spec.role for spec in model.columns_]
-    for role in roles:
-        s.require(role in (*KEPT, *DROPPED), "column_roles", "known roles", role)
+    for spec in model.columns_:
+        s.require(spec.role in (*KEPT, *DROPPED), "column_roles", "known roles", spec.role)
+        known = FORMATS.get(spec.role, ("",))
+        s.require(spec.format in known, "column_formats", f"a format of a {spec.role}", spec.format)
     kept = [spec.name for spec in model.columns_ if spec.kept]
     s.require(len(kept) == sizes["d"] > 0, "n_features_in_", str(len(kept)), sizes["d"])
     names = list(model.feature_names_in_)
