@@ -26,6 +26,10 @@ MOST_LETTERS = 5_000_000
 """Texts of more letters are encoded by their words only."""
 
 
+TEXT_SCALE = 2.0
+"""Length of a text in its features, where a number has deviation 1: as weighty as four numbers."""
+
+
 class NumberBlock(NamedTuple):
     """Numbers: imputed by the median, standardised, with an indicator where some were missing."""
 
@@ -239,7 +243,7 @@ class TextBlock(NamedTuple):
         """A sparse matrix (n, w)."""
         texts = [*category.values, ""]
         parts = [
-            csr_array(model.transform(texts))[category.codes % len(texts)]
+            TEXT_SCALE * csr_array(model.transform(texts))[category.codes % len(texts)]
             for model in (self.words, self.letters)
             if model is not None
         ]
