@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,6 +26,7 @@ FORMATS = (
 
 LEAST_SHARE = 0.95
 _SAMPLE = 500  # different texts that decide about a format
+_LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3} ?[0-9]|[0-9]{8}")
 _FRACTION_AND_ZONE = r"(:[0-9]{2})([.,][0-9]+)?( ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?$"
 
 
@@ -43,6 +45,8 @@ def find_format(texts: Sequence[str], *, compact: bool = False) -> str | None:
     >>> find_format(["31.12.2020", "01.02.2021"]), find_format(["3/4/20", "13/4/20"])
     ('%d.%m.%Y', '%d/%m/%y')
     """
+    if not any(_LIKELY.search(text) for text in texts[:20]):
+        return None
     some = _normalize(texts[:_SAMPLE])
     best, most = None, LEAST_SHARE * len(some)
     for format in FORMATS:

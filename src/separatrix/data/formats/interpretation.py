@@ -9,13 +9,16 @@ import numpy as np
 
 from separatrix.data.data_table import Category
 from separatrix.data.formats.columns import ColumnTable, format_names
-from separatrix.data.numerals import MISSING_WORDS, parse_numbers
+from separatrix.data.numerals import MISSING_WORDS, is_missing, is_numeral, parse_numbers
 
 FEW_WORDS = 0.05
 """A column is read as numbers if at most this share of its cells are other texts."""
 
 MOST_DIFFERENT_WORDS = 5
 """... and at most this many different ones."""
+
+
+_SAMPLE = 20
 
 
 class NumberColumn(NamedTuple):
@@ -51,6 +54,8 @@ def as_numbers(
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     if (not len(values) or _begins_with_zero(values)) and not forced:
         return None
+    if not forced and not _may_be_numbers(values, counts):
+        return None
     parsed = parse_numbers(values, counts, convention)
     wrong = np.flatnonzero(parsed.wrong)
     rows, bad = int(counts.sum()), int(counts[wrong].sum())
@@ -70,6 +75,13 @@ def as_numbers(
         shown = f"{parsed.values[values.index(example)]:g}"
         notes.append(f"{name}: numbers written as {parsed.convention}: {example!r} is {shown}")
     return NumberColumn(np.append(parsed.values, np.nan)[codes], parsed.convention, notes)
+
+
+def _may_be_numbers(values: list[str], counts: Any) -> bool:
+    """Whether most of the most frequent texts are numbers: cheap, where a table has many columns."""
+    some = np.argsort(-counts, kind="stable")[:_SAMPLE]
+    numbers = sum(is_numeral(values[i]) or is_missing(values[i]) for i in some.tolist())
+    return numbers >= len(some) / 2
 
 
 def _begins_with_zero(values: list[str]) -> bool:

@@ -196,12 +196,14 @@ def number_names(names: Sequence[str]) -> tuple[str, ...]:
     >>> number_names(["a", "b", "a", "a_2", "a"])
     ('a', 'b', 'a_3', 'a_2', 'a_4')
     """
-    used, found = set(names), list[str]()
+    given, taken, found = set(names), set[str](), list[str]()
+    last = dict.fromkeys(names, 1)  # number of the latest column of a name
     for name in names:
-        number = 2
         unique = name
-        while unique in found or (unique != name and unique in used):
-            unique, number = f"{name}_{number}", number + 1
+        while unique in taken or (unique != name and unique in given):
+            last[name] += 1
+            unique = f"{name}_{last[name]}"
+        taken.add(unique)
         found.append(unique)
     return tuple(found)
 
