@@ -16,10 +16,10 @@ from separatrix.data import catalogue
 from separatrix.data.catalogue.find import find
 from separatrix.data.data_table import ColumnSpec, DataTable
 from separatrix.data.dataset import Dataset
-from separatrix.data.formats.sqlite import split_table
 from separatrix.data.read import FORMATS, TABLES, format_of, require_format
 from separatrix.data.read_table import as_matrix, expand_paths, read_table
 from separatrix.data.roles import RoleOverrides, unseen_words
+from separatrix.data.streams import split_table
 from separatrix.errors import DataError, DataFileError
 from separatrix.estimators.table_encoder import TableEncoder
 from separatrix.runtime.progress import busy

@@ -8,14 +8,15 @@ import re
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from separatrix.data.dataset import Dataset
-from separatrix.data.formats.columns import TableContents
-from separatrix.data.formats.sqlite import split_table
 from separatrix.data.limits import Limits
-from separatrix.data.streams import open_, unpacked_suffix
+from separatrix.data.streams import open_, split_table, unpacked_suffix
 from separatrix.errors import ParameterError
+
+if TYPE_CHECKING:  # pyarrow is loaded with the first table
+    from separatrix.data.formats.columns import TableContents
 
 _READERS = "separatrix.data.formats"
 

@@ -299,6 +299,18 @@ def unpacked_suffix(path: str | os.PathLike[str]) -> str:
     return path.suffix.lower()
 
 
+def split_table(path: str) -> tuple[str, str]:
+    """The file and the table of a path such as file.db:table.
+
+    >>> split_table("houses.db:sold"), split_table("houses.db")
+    (('houses.db', 'sold'), ('houses.db', ''))
+    """
+    if os.path.exists(path):
+        return path, ""
+    file, _, table = path.rpartition(":")
+    return (file, table) if file and os.path.sep not in table else (path, "")
+
+
 def _decompress(compression: str, raw: IO[bytes]) -> IO[bytes]:
     openers = {"gz": lambda: gzip.GzipFile(fileobj=raw, mode="rb"), "bz2": lambda: bz2.BZ2File(raw)}
     if compression == "xz":

@@ -12,21 +12,9 @@ from separatrix.data.formats.columns import TableContents, format_names
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import memory_source, scan_rows
 from separatrix.data.limits import Limits
-from separatrix.data.streams import ByteSource, open_
+from separatrix.data.streams import ByteSource, open_, split_table
 
 _MAGIC = b"SQLite format 3\0"
-
-
-def split_table(path: str) -> tuple[str, str]:
-    """The file and the table of a path such as file.db:table.
-
-    >>> split_table("houses.db:sold"), split_table("houses.db")
-    (('houses.db', 'sold'), ('houses.db', ''))
-    """
-    if os.path.exists(path):
-        return path, ""
-    file, _, table = path.rpartition(":")
-    return (file, table) if file and os.path.sep not in table else (path, "")
 
 
 def read_sqlite(path: str, limits: Limits | None = None, **options: Any) -> Dataset:
