@@ -30,7 +30,7 @@ from separatrix.data.numerals import MISSING, is_number
 from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
 
-_BATCH_BYTES = 16 << 20  # parsed at once, by all threads of pyarrow
+_BATCH_BYTES = 8 << 20  # parsed at once, by all threads of pyarrow
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = pa.array(MISSING)
 
@@ -131,7 +131,7 @@ class _RecordReader:
         for block in text_blocks(self.source, _BATCH_BYTES):
             parts.append(block)
             size += len(block)
-            if size >= _BATCH_BYTES:
+            if size >= _BATCH_BYTES // 2:  # a block ends with its last complete line
                 yield b"".join(parts)
                 parts, size = [], 0
         if parts:
