@@ -1,115 +1,149 @@
-"""A table compared: `compare` beside the same candidates by scikit-learn's `GridSearchCV` over pipelines."""
+"""Tables: seconds to read a large one beside polars, and the error of the encoder beside skrub's."""
 
-import time
-import warnings
+import io
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
-import sklearn.discriminant_analysis as discriminants
-from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+import pandas as pd
+import polars as pl
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
 
-from benchmarks.measure import Row, seconds
-from separatrix import compare
-from separatrix.evaluation.suite import suite
+from benchmarks.measure import Row, best_of_each
+from benchmarks.readers import folder
+from separatrix import LogisticRegression, TableEncoder
+from separatrix.data.catalogue import load
+from separatrix.data.read_table import read_table
 
-KEYS = ["svm", "svm-poly", "knn", "linear-svm", "logistic", "lda", "qda", "gaussian-nb"]
-PEERS = {
-    "SVM, Gaussian": SVC(),
-    "SVM, polynomial": SVC(kernel="poly", coef0=1.0),
-    "nearest neighbours": KNeighborsClassifier(),
-    "linear SVM": LinearSVC(max_iter=5000),
-    "logistic regression": LogisticRegression(max_iter=1000),
-    "linear discriminant": discriminants.LinearDiscriminantAnalysis("lsqr", shrinkage="auto"),
-    "quadratic discriminant": discriminants.QuadraticDiscriminantAnalysis(),
-    "naive Bayes, Gaussian": GaussianNB(),
-}
+ROWS = 1_000_000
+REPEAT = 5
+FOLDS = 10
 
 
-def compared_table(n=4435, d=36, k=6, splits=5):
-    """`compare` of eight classifiers on 4,435 x 36 samples of six classes, five folds, all tuned.
+def table_reader():
+    """1,000,000 rows of ten decimal numbers, four integers, two categories, a date and a label: seconds from a CSV file to columns with roles, beside `polars.read_csv`, which gives a frame without roles. Calls alternate."""
+    rng = np.random.default_rng(0)
+    columns = {f"n{i}": rng.normal(size=ROWS).round(4) for i in range(10)}
+    columns |= {f"i{i}": rng.integers(0, 1000, ROWS) for i in range(4)}
+    columns["job"] = rng.choice(["clerk", "boss", "nurse", "cook"], ROWS)
+    columns["town"] = rng.choice([f"town {i}" for i in range(300)], ROWS)
+    columns["day"] = (np.datetime64("2020-01-01") + rng.integers(0, 1500, ROWS)).astype(str)
+    columns["class"] = rng.choice(["yes", "no"], ROWS)
+    with folder() as name:
+        path = Path(name) / "big.csv"
+        pl.DataFrame(columns).write_csv(path)
+        calls = {"separatrix": lambda: read_table(path), "polars": lambda: pl.read_csv(path)}
+        took = best_of_each(calls, repeat=REPEAT)
+    ours, theirs = took["separatrix"], took["polars"]
+    size = "1,000,000 x 18"
+    return [Row(size, f"{ours:.2f} s", f"{theirs:.2f} s", f"{ours / theirs:.2f}", "1.3")], []
 
-    The peer is `GridSearchCV` over pipelines of a scaler and scikit-learn's class, with the cells that our
-    widened grids visit and the same folds, timed on the first split and multiplied by their number.
-    """
-    X, y = make_classification(
-        n, d, n_informative=12, n_redundant=8, n_classes=k, n_clusters_per_class=2, class_sep=1.2,
-        flip_y=0.05, random_state=0,
-    )  # fmt: skip
-    compare(KEYS, X[::8], y[::8], cv=2, repeats=1, progress=False)  # compile
-    ours, found = seconds(lambda: compare(KEYS, X, y, cv=splits, repeats=1, progress=False))
-    train, test = next(iter(found.evaluations.values())).splits[0]
-    theirs, rows = 0.0, []
-    for name, model in suite(X, y, models=KEYS).items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            search = model.fit(X[train], y[train])[-1]
-            spent, peer = seconds(lambda s=search, m=name: _peer(m, s).fit(X[train], y[train]))
-        theirs += splits * spent
-        one = found.evaluations[name]
-        error = float(np.mean(peer.predict(X[test]) != y[test]))
-        faster = splits * spent / one.seconds
+
+def table_encoder():
+    """Ten mixed tables, 10 folds, accuracy of logistic regression after `TableEncoder` and after skrub's `tabular_pipeline`, on the same rows. "To reach": not worse by more than one standard error of the difference. Five tables are made up, with known columns that matter; the others are data sets with columns of letters, words or numbers."""
+    if find_spec("skrub") is None:
+        return [Row("ten mixed tables", "-", "skrub is not installed", "-", "-")], []
+    rows = []
+    for name, (frame, y) in mixed_tables().items():
+        ours, theirs = compare_encoders(frame, y)
+        difference = ours - theirs
+        se = difference.std(ddof=1) / np.sqrt(len(difference))
+        verdict = "yes" if difference.mean() >= -se else "no"
         rows.append(
             Row(
-                name,
-                f"{one.seconds:.1f} s, {100 * one.test_error[0, 0]:.1f} %",
-                f"{splits * spent:.1f} s, {100 * error:.1f} %",
-                f"{faster:.1f}x faster",
-                "-",
+                f"{name}, {len(frame):,} x {frame.shape[1]}",
+                f"{100 * ours.mean():.2f} %",
+                f"{100 * theirs.mean():.2f} %",
+                f"{100 * difference.mean():+.2f} ± {100 * se:.2f}",
+                f"not worse: {verdict}",
             )
         )
-    total = Row(
-        "all eight", f"{ours:.1f} s", f"{theirs:.1f} s", f"{theirs / ours:.1f}x faster", "15x"
-    )
-    return [total, *rows], []
-
-
-def first_answer(n=5000, d=40):
-    """Time until `compare` with a budget shows its first error, on 5,000 x 40 samples, after compilation."""
-    X, y = make_classification(n, d, n_informative=10, n_classes=3, random_state=0)
-    compare(KEYS, X[::8], y[::8], cv=2, repeats=1, progress=False)  # compile
-    begun, moments = time.perf_counter(), []
-
-    def note(evaluations, _words):
-        best = min(float(one.test_error.mean()) for one in evaluations.values())
-        moments.append((time.perf_counter() - begun, best))
-
-    found = compare("all", X, y, cv=5, budget=60, on_progress=note)
-    final = found.rows()[0]["test_error"]
-    near = next((t for t, error in moments if 100 * error <= 1.5 * final), float("nan"))
-    rows = [
-        Row("first error", f"{moments[0][0]:.1f} s", "-", "-", "3 s"),
-        Row("within half of the final error", f"{near:.1f} s", "-", "-", "3 s"),
-        Row(
-            "all within the budget of 60 s",
-            f"{time.perf_counter() - begun:.1f} s",
-            "-",
-            "-",
-            "60 s",
-        ),
-    ]
     return rows, []
 
 
-def _peer(name, search):
-    """scikit-learn's search over the same cells."""
-    cells = [_cell(cell) for cell in getattr(search, "cv_results_", {}).get("params", [{}])]
-    if name == "nearest neighbours":
-        cells = [{"model__n_neighbors": [k]} for k in range(1, 31)]
-    model = Pipeline([("scale", StandardScaler()), ("model", PEERS[name])])
-    return GridSearchCV(model, cells, cv=3) if len(cells) > 1 else model
+def compare_encoders(frame, y):
+    """Accuracies in each fold, ours and skrub's."""
+    from skrub import tabular_pipeline
+
+    text = frame.to_csv(index=False)
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "table.csv"
+        path.write_text(text)
+        table = read_table(path, target=None).X
+    other = pd.read_csv(io.StringIO(text))
+    found = []
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(frame, y):
+        models = (
+            (make_pipeline(TableEncoder(), LogisticRegression(max_iter=1000)), table),
+            (tabular_pipeline(LogisticRegression(max_iter=1000)), other),
+        )
+        scores = []
+        for model, samples in models:
+            rows = samples.iloc if samples is other else samples
+            model.fit(rows[train], y[train])
+            scores.append(np.mean(model.predict(rows[test]) == y[test]))
+        found.append(scores)
+    return np.array(found).T
 
 
-def _cell(cell):
-    kernel = cell.get("kernel")
-    if kernel is not None:
-        cell = {"C": cell["C"], "degree": kernel.degree, "gamma": kernel.gamma}
-    return {f"model__{key}": [value] for key, value in cell.items()}
+def mixed_tables():
+    """Ten tables by name: a frame, and labels."""
+    tables = {f"made up {seed}": made_up(seed) for seed in range(5)}
+    for name in ("splice", "promoters"):
+        data = load(name)
+        letters = pd.DataFrame([list(sequence) for sequence in data.X])
+        letters.columns = [f"p{j}" for j in letters.columns]
+        tables[name] = letters[:1500], np.asarray(data.y)[:1500]
+    mails = load("sms_spam")
+    texts = pd.DataFrame({"text": mails.X, "letters": [len(text) for text in mails.X]})
+    tables["sms_spam"] = texts[:3000], np.asarray(mails.y)[:3000]
+    for name, loader in (("wine", load_wine), ("breast cancer", load_breast_cancer)):
+        X, y = loader(return_X_y=True, as_frame=True)
+        rng = np.random.default_rng(0)
+        X = X.mask(rng.random(X.shape) < 0.05)
+        X["size"] = pd.cut(X.iloc[:, 0], 4, labels=["S", "M", "L", "XL"]).astype(object)
+        tables[name] = X, y.to_numpy()
+    return tables
 
 
-SUITES = [compared_table, first_answer]
+def made_up(seed, n=1500):
+    """Customers with numbers, categories of few and many values, dates, texts and gaps."""
+    rng = np.random.default_rng(seed)
+    age, income = rng.integers(18, 90, n), np.exp(rng.normal(10, 0.6, n))
+    job = rng.choice(["clerk", "boss", "nurse", "cook", "smith", "farmer"], n)
+    shop = rng.integers(0, 80, n)
+    day = np.datetime64("2020-01-01") + rng.integers(0, 1000, n)
+    word = rng.choice(["late", "broken", "great", "fine", "perfect", "slow"], n)
+    effect = rng.normal(size=80)
+    month = day.astype("datetime64[M]").astype(int) % 12
+    score = (
+        rng.normal() * (age - 50) / 20
+        + rng.normal() * np.log(income / 22_000)
+        + rng.normal(size=6)[np.unique(job, return_inverse=True)[1]]
+        + effect[shop]
+        + np.sin(2 * np.pi * month / 12)
+        + 1.5 * np.isin(word, ["late", "broken", "slow"])
+        + rng.logistic(size=n)
+    )
+    frame = pd.DataFrame(
+        {
+            "age": age.astype(float),
+            "income": income.round(2),
+            "job": job,
+            "shop": [f"shop-{i:03d}" for i in shop],
+            "day": day.astype(str),
+            "review": [
+                f"the thing was {w} when it came to me, order {i}" for i, w in enumerate(word)
+            ],
+            "member": rng.choice(["yes", "no"], n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
+    frame.loc[rng.random(n) < 0.05, "job"] = None
+    return frame, np.where(score > np.median(score), "buys", "leaves")
+
+
+SUITES = [table_reader, table_encoder]

@@ -15,6 +15,7 @@ _MODULES = {  # of public names that are not in the registry of estimators
     "CalibratedClassifier": "separatrix.estimators.calibrated",
     "Graph": "separatrix.data.graph",
     "KernelFeatures": "separatrix.estimators.kernel_features",
+    "TableEncoder": "separatrix.estimators.table_encoder",
     "NeighborIndex": "separatrix.estimators.neighbor_index",
     "calibrate": "separatrix.estimators.calibrated",
     "compare": "separatrix.evaluation.compare",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from separatrix.estimators.subgradient_svc import SubgradientSVC
     from separatrix.estimators.svc import SVC
     from separatrix.estimators.svc_cv import SVCCV
+    from separatrix.estimators.table_encoder import TableEncoder
     from separatrix.evaluation.compare import compare
     from separatrix.evaluation.regions import decision_regions
     from separatrix.evaluation.study import evaluate
@@ -112,6 +114,7 @@ __all__ = [
     "RadiusNeighborsClassifier",
     "RandomFourier",
     "SubgradientSVC",
+    "TableEncoder",
     "calibrate",
     "compare",
     "decision_regions",

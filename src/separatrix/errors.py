@@ -4,6 +4,7 @@
     ├── ParameterError      (ValueError)   a hyper-parameter the algorithm cannot run with
     ├── DataError           (ValueError)   samples, labels or weights that cannot be used
     │   └── DataFileError                  a data file that is refused, with line and column
+    │       └── EncodingError              a text file in another encoding
     ├── ExperimentError     (ValueError)   an invalid experiment file
     ├── UnsupportedError    (NotImplementedError, ValueError)  an unsupported combination of parameters
     ├── MissingDataError    (LookupError)  a data set that is not on this machine
@@ -76,6 +77,10 @@ class DataFileError(DataError):
     def __reduce__(self) -> tuple[Any, ...]:
         where = (str(self.path), self.line, self.column)
         return _data_file_error, (*where, self.found, self.expected, self.hint)
+
+
+class EncodingError(DataFileError):
+    """A text file is not in the encoding that it is read in."""
 
 
 def _data_file_error(

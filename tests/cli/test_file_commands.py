@@ -11,7 +11,7 @@ from separatrix.app.predict_from_file import predict_rows
 from separatrix.app.train_from_file import build
 from separatrix.data.catalogue import find
 from separatrix.data.catalogue import load as read_by_name
-from separatrix.data.read import read
+from separatrix.data.read_table import read_table
 
 TABLE = """age,job,income
 20,clerk,low
@@ -41,9 +41,10 @@ def model(people):
 
 
 def test_a_model_fitted_to_a_table_predicts_like_a_fit_in_python(people, model):
-    kept, data = load(model), read(people)
+    kept, data = load(model), read_table(people)
     assert kept[-1].C == 0.5
-    assert kept.feature_names_in_.tolist() == list(data.features)
+    assert kept.feature_names_in_.tolist() == ["age", "job"]
+    assert [spec.role for spec in kept[0].columns_] == ["number", "category"]
     again = build("logistic", data, {"C": 0.5}).fit(data.X, data.y)
     _, P = predict_rows(kept, data, probabilities=True)
     assert (again.predict_proba(data.X) == P).all()
@@ -94,7 +95,7 @@ def test_explain_names_the_features(people, model):
     assert "'high'" in told["caption"]
     terms = {row["feature"]: row["term"] for row in told["rows"]}
     assert terms["job=boss"] > 0
-    assert run("explain", model, people, "--row", 99, code=1).stderr.startswith(
+    assert refused("explain", model, people, "--row", 99)[0].startswith(
         "Error: people.csv has rows"
     )
 
@@ -162,14 +163,15 @@ def test_what_cannot_be_done_is_one_line(words, code, caption, tmp_path, monkeyp
 
 
 def refused(*words):
-    """The lines of a refusal."""
-    return run(*words, code=1).stderr.strip().split("\n")
+    """The lines of a refusal, without those on how a file was read."""
+    lines = run(*words, code=1).stderr.strip().split("\n")
+    return [line for line in lines if not line.startswith(("read ", "note: "))]
 
 
 @pytest.mark.parametrize(
     ("text", "message", "lines"),
     [
-        ("x,z,class\n" + "1,2,a\n3,inf,b\n" * 9, "infinity", 1),  # refused by scikit-learn
+        ("x,z,class\n" + "1,2,a\n3,4,a\n" * 9, "a.csv has only one class, 'a'", 1),
         ("x,y\n" + "1,0.25\n2,1.5\n" * 9, "a.csv has labels that are not classes, such as 0.25", 2),
     ],
 )
@@ -206,14 +208,22 @@ def test_a_model_of_one_kind_refuses_samples_of_another(people, model, tmp_path)
         texts = refused(first, model, tmp_path / "mails.txt", *more)
         table = refused(first, tmp_path / "mails.model", people, *more)
         width = refused(first, tmp_path / "four.model", people, *more)
-        assert texts == ["Error: mails.txt holds text, but the model was fitted to 4 features"]
-        assert table == ["Error: people.csv holds vectors, but the model was fitted to texts"]
+        assert texts == ["Error: mails.txt holds text, but the model was fitted to 2 features"]
+        assert table == ["Error: people.csv holds a table, but the model was fitted to texts"]
         assert "but the model was fitted to 4" in width[0]
         assert "--target" in width[-1]
 
 
-def test_missing_values_that_training_had_none_of_are_refused_by_name(model, tmp_path):
+def test_missing_values_that_training_had_none_of_are_imputed_beside_categories(model, tmp_path):
     (tmp_path / "new.csv").write_text("age,job\n50,boss\n,clerk\n")
+    assert len(run_json("predict", model, tmp_path / "new.csv")["predictions"]) == 2
+
+
+def test_missing_values_that_training_had_none_of_are_refused_by_name(tmp_path):
+    (tmp_path / "old.csv").write_text("age,size,class\n" + "1,2,a\n3,5,b\n4,1,a\n" * 5)
+    model = tmp_path / "old.model"
+    run("fit", tmp_path / "old.csv", "--model", "lda", "--out", model, "--quiet")
+    (tmp_path / "new.csv").write_text("age,size\n50,1\n,2\n")
     line, hint = refused("predict", model, tmp_path / "new.csv")
     assert line.startswith(
         "Error: new.csv has missing values, but the model was fitted to data without"
@@ -253,7 +263,8 @@ def test_a_row_is_explained_by_naive_bayes_without_a_warning(tmp_path):
     (tmp_path / "counts.csv").write_text("x,z,class\n1,0,a\n0,2,b\n3,1,a\n0,1,b\n")
     path = tmp_path / "counts.model"
     run("fit", tmp_path / "counts.csv", "--model", "multinomial-nb", "--out", path, "--quiet")
-    assert run("explain", path, tmp_path / "counts.csv", "--row", 0).stderr == ""
+    (line,) = run("explain", path, tmp_path / "counts.csv", "--row", 0).stderr.splitlines()
+    assert line.startswith("read counts.csv: csv")
 
 
 def test_a_file_that_cannot_be_written_is_named_and_nothing_is_fitted(people, model, monkeypatch):
@@ -268,7 +279,7 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_is_fitted(people, mo
 
 def test_the_small_fits_of_a_dry_run_do_not_warn(people):
     planned = run("fit", people, "--model", "qda", "--dry-run")
-    assert planned.stderr == ""
+    assert [line[:5] for line in planned.stderr.splitlines()] == ["read "]
     assert "would fit to 10 samples" in planned.stdout
 
 

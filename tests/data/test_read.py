@@ -17,7 +17,6 @@ SVMLIGHT = b"# a comment\n+1 1:0.5 3:2 # another\n-1 2:1e-3\n"
 TABLE = b"width,height,kind\n1.5,2,a\n2.5,3,b\n"
 WHOLE = {
     "svmlight": SVMLIGHT,
-    "esl": ESL,
     "text": TEXT,
     "dna": PROMOTERS,
     "csv": TABLE,
@@ -42,7 +41,10 @@ def test_a_format_is_seen_from_how_a_file_begins(tmp_path, format, packed):
         ("a.parquet", "parquet"),
         ("a.feather", "arrow"),
         ("a.libsvm.xz", "svmlight"),
-        ("zip.train.gz", "esl"),
+        ("a.xlsx", "excel"),
+        ("a.arff", "arff"),
+        ("a.jsonl.gz", "jsonl"),
+        ("houses.db:sold", "sqlite"),
         ("a.npz", "npz"),
     ],
 )
@@ -58,14 +60,21 @@ def test_more_beginnings(tmp_path):
         (b"1 qid:3 1:0.5\n", "svmlight"),
         (b"PAR1....", "parquet"),
         (b"ARROW1\0\0", "arrow"),
-        (b"7.0 " + b"-1.0000 " * 20_000, "esl"),
+        (b"7.0 " + b"-1.0000 " * 20_000, "csv"),
+        (ESL, "csv"),
+        (b"a|b\n1|2\n", "csv"),
+        (b"age\tincome\n31\t5\n", "csv"),
+        ("label\ttext\nham\tsee you at noon\n".encode("utf-16"), "text"),
+        (b"@RELATION iris\n", "arff"),
+        (b'{"age": 31}\n', "jsonl"),
+        (b"SQLite format 3\0", "sqlite"),
     ]:
         (tmp_path / "data").write_bytes(content)
         assert format_of(tmp_path / "data") == format
 
 
 def test_every_reader_is_reached(tmp_path):
-    for format in ("svmlight", "esl", "text", "dna", "npz", "npy", "idx"):
+    for format in ("svmlight", "text", "dna", "npz", "npy", "idx"):
         (tmp_path / "data").write_bytes(WHOLE[format])
         found = read(tmp_path / "data")
         assert found.name == "data"
@@ -77,7 +86,7 @@ def test_every_format_has_its_function():
     for format in FORMATS.values():
         module = import_module(f"separatrix.data.formats.{format.module}")
         parameters = signature(getattr(module, format.function)).parameters
-        assert format.options <= set(parameters)
+        assert format.options <= set(parameters) or "options" in parameters
         assert ("source" in parameters) != format.folder
 
 
@@ -106,7 +115,7 @@ def test_options_reach_the_reader(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"format": "excel"}, "`format` of read must be one of csv, parquet, arrow, svmlight"),
+        ({"format": "magic"}, "`format` of read must be one of csv, parquet, arrow, arff"),
         ({"header": True}, "`header` of read must be left out for the format text; got True"),
         ({"n_features": 3}, "`n_features` of read must be left out for the format text"),
         ({"target": None}, "`target` of read must be left out for the format text; got None"),

@@ -17,10 +17,10 @@ def test_a_column_that_is_the_class_in_disguise_is_found_and_noise_is_not():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 500)
     X = np.column_stack([rng.normal(size=500), 10 * y + rng.normal(size=500), rng.permutation(500)])
-    found = find_leaks(X, y, ["noise", "leak", "serial"])
+    found = find_leaks(dict(zip(["noise", "leak", "serial"], X.T, strict=True)), y)
     assert [name for name, _ in found] == ["leak"]
     X[::50, 1] = np.nan  # a missing value gives nothing away
-    assert find_leaks(X, y, ["noise", "leak", "serial"]) == []
+    assert find_leaks(dict(zip(["noise", "leak", "serial"], X.T, strict=True)), y) == []
 
 
 def test_repeated_rows_are_counted_in_any_form():

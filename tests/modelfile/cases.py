@@ -6,6 +6,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn import preprocessing as skp
 from sklearn.datasets import load_iris
@@ -49,6 +50,7 @@ from separatrix import (
     RadiusNeighborsClassifier,
     RandomFourier,
     SubgradientSVC,
+    TableEncoder,
 )
 from separatrix.data.graph import Graph
 from separatrix.estimators.positions import PositionIndicator
@@ -102,6 +104,20 @@ MOLECULES = [graph_of(row, ATOMS, BONDS) for row in TENTHS]
 NUMBERED = [graph_of(row, BONDS, ATOMS) for row in TENTHS]
 BARE = [graph_of(row) for row in TENTHS]
 HOLES = np.where(np.arange(120).reshape(30, 4) % 7 == 0, np.nan, X)
+TWICE = np.tile(Y, 2)
+MIXED = pa.table(
+    {
+        "width": [None if i % 9 == 0 else float(v) for i, v in enumerate(np.tile(X[:, 1], 2))],
+        "price": [f"{i},{i % 7}" for i in range(60)],
+        "wild": [("yes", "no", None)[i % 3] for i in range(60)],
+        "picked": [f"{1 + i % 28:02d}.{1 + i % 12:02d}.2020" for i in range(60)],
+        "garden": [("Kew", "Brera", "é", None)[(i + y) % 4] for i, y in enumerate(TWICE.tolist())],
+        "grower": [f"g{i % 45}" for i in range(60)],
+        "note": [f"{text} number {i} of many" for i, text in enumerate(2 * TEXTS)],
+        "plant_id": [f"P-{i}" for i in range(60)],
+        "planet": ["earth"] * 60,
+    }
+)
 METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "transform")
 
 
@@ -422,6 +438,10 @@ CASES = [
         ),
         HOLES,
     ),
+    Case("table", TableEncoder(), MIXED, TWICE),
+    Case("table-two", TableEncoder(drop=("note",)), MIXED, TWICE == 0),
+    Case("table-without-labels", TableEncoder(drop=("note",), category=("wild",)), MIXED, None),
+    Case("pipeline-table", make_pipeline(TableEncoder(), LogisticRegression()), MIXED, TWICE),
     Case("decision-texts", BayesDecision(make_pipeline(CountVectorizer(), MultinomialNB())), TEXTS),
     *(
         Case(f"svc-on-{name}", SVC(kernel=kernel), samples, WORDS)

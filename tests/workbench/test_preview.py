@@ -20,6 +20,8 @@ def test_a_file_that_is_not_a_table_is_an_error_of_the_library(tmp_path, content
     [
         (".csv", b"a;b;class\n1,5;x;yes\n2;y;no\n", ["1,5", "x", "yes"]),
         (".csv", b"a,class\n" + b"9" * 200_000 + b",x\n1,y\n", ["9" * 200, "x"]),
+        (".csv", "a|class\n31.12.2020|yes\n1.2.2021|nö\n".encode("utf-16"), ["31.12.2020", "yes"]),
+        (".jsonl", b'{"a": 1, "class": "x"}\n{"class": "y"}\n', ["1.0", "x"]),
         (".txt", b"ham\tsee you\nspam\tyou won\n", ["ham", "see you"]),
         (".svm", b"1 1:0.5 3:2\n-1 2:1\n", ["0.5", "0", "2", "1"]),
     ],

@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 from separatrix.app.doubts import problems_of
 from separatrix.app.read_data import read_labelled
-from separatrix.app.split_columns import take_column
+from separatrix.app.split_columns import take_groups, take_times
+from separatrix.app.table_models import baselines_for, kind_of, raw_samples, suite_for
 from separatrix.app.train_from_file import NOT_CONVERGED, name_features
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
@@ -25,8 +26,8 @@ from separatrix.estimators.registry import TITLES
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.race import ProgressListener
-from separatrix.evaluation.samples import CheckedSamples, check_samples, require_classes
-from separatrix.evaluation.suite import Suite, suite
+from separatrix.evaluation.samples import CheckedSamples, require_classes
+from separatrix.evaluation.suite import Suite
 from separatrix.modelfile.files import save
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import write_report
@@ -60,23 +61,23 @@ def compare_data(
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
     """Compare the classifiers that suit the data; return the comparison, the page and notes.
 
-    `file` holds options of `separatrix.data.read.read`; `called` replaces the path in the page. The page
+    `file` holds options of `read_labelled`; `called` replaces the path in the page. The page
     is written if there is a folder `out`, and the best classifier, fitted to all rows, to `save_best`.
     """
-    data = read_labelled(name, called=called, progress=progress, **file)
+    asked = tuple(column for column in (group, time) if column is not None)
+    data = read_labelled(name, called=called, progress=progress, keep=asked, **file)
     data = subsampled(data, subsample, seed)
     require_classes(data)
     groups = times = None
     if group is not None:
-        groups, data = take_column(data, group)
+        groups, data = take_groups(data, group)
     if time is not None:
-        times, data = take_column(data, time)
-    notes = [*data.notes, *problems_of(data)]
-    samples = check_samples(data.X, data.y, missing=True)
+        times, data = take_times(data, time)
+    notes = [f"read {data.reading}"] if data.reading else []
+    notes += [*data.notes, *problems_of(data)]
+    samples = raw_samples(data)
     _require_writable(out, save_best)
-    estimators = suite(
-        samples, kind=data.kind, models=models, random_state=seed, timed=budget is not None
-    )
+    estimators = suite_for(data, models=models, random_state=seed, timed=budget is not None)
     notes += _configure(estimators, device, class_weight)
     comparison = compare(
         estimators,
@@ -85,11 +86,11 @@ def compare_data(
         repeats=repeats,
         groups=groups,
         times=times,
-        kind=data.kind,
+        kind=kind_of(data),
         metric=metric,
         random_state=seed,
         budget=budget if budget is None or out is None else RACING_SHARE * budget,
-        baselines=baselines,
+        baselines=baselines_for(data, seed) if baselines else False,
         progress=progress,
         on_progress=on_progress,
     )
@@ -181,8 +182,7 @@ def _save_best(
         rows = np.random.default_rng(0).permutation(len(y))
         fitted = clone(estimators[comparison.best]).fit(X[rows], y[rows])
     model = best_model(fitted)
-    if data.features is not None:
-        name_features(model, data.features)
+    name_features(model, data)
     row = next(row for row in comparison.rows() if row["model"] == comparison.best)
     note = (
         f"test error {row['test_error']:.2f} % ({row['low']:.1f} to {row['high']:.1f}) over "
@@ -203,8 +203,10 @@ def _command(
     """The command line that repeats a comparison."""
     file = dict(file)
     header = file.pop("header", None)
-    options = {**given, **file}
-    words = [w for key, value in options.items() if value for w in (f"--{key}", str(value))]
+    if file.get("missing_label") == "drop":  # the default
+        del file["missing_label"]
+    options = {key.replace("_", "-"): value for key, value in {**given, **file}.items() if value}
+    words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
     words += ["--baselines"] if baselines else []
     words += ["--budget", "none" if budget is None else f"{budget:g}s"]
     words += [] if header is None else ["--header" if header else "--no-header"]

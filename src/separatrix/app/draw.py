@@ -36,6 +36,7 @@ def draw_row(
     petal length (cm)  3.5
     petal width (cm)   1
     """
+    file.pop("missing_label", None)
     options = {key: value for key, value in file.items() if value is not None}
     if "target" in options:
         options["target"] = parse_column(options["target"])

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from separatrix.app.estimate import last_step
 from separatrix.app.predict_from_file import ignore_missing_names, require_samples
 from separatrix.app.preprocessing import undecided
+from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, UnsupportedError
@@ -117,15 +118,31 @@ def _words(model: Any, inner: Any, count: int) -> ModelExplanation:
 
 def _permuted(model: Any, data: Dataset, count: int) -> ModelExplanation:
     """Compute the permutation importance of each feature."""
-    X = data.X.toarray() if issparse(data.X) else data.X
-    with ignore_missing_names():
-        found = permutation_importance(model, X, data.y, n_repeats=5, random_state=0)
-    names = data.features or _numbered(X.shape[1])
-    mean, sd = found.importances_mean, found.importances_std
+    if isinstance(data.X, DataTable):
+        names: Any = data.X.columns
+        mean, sd = _permute_columns(model, data.X, data.y)
+    else:
+        X = data.X.toarray() if issparse(data.X) else data.X
+        with ignore_missing_names():
+            found = permutation_importance(model, X, data.y, n_repeats=5, random_state=0)
+        names = data.features or _numbered(X.shape[1])
+        mean, sd = found.importances_mean, found.importances_std
     rows = [(names[j], float(mean[j]), float(sd[j])) for j in _largest(mean, count)]
     lost = "accuracy lost when a feature is shuffled, 5 times"
     caption = f"Permutation importance on {data.name}: {lost}."
     return ModelExplanation(caption, ("feature", "loss", "sd"), rows)
+
+
+def _permute_columns(model: Any, table: DataTable, y: Any, repeats: int = 5) -> tuple[Any, Any]:
+    """Mean and deviation of the accuracy that is lost when a column of a table is shuffled."""
+    rng = np.random.default_rng(0)
+    before = np.mean(model.predict(table) == y)
+    lost = np.empty((table.shape[1], repeats))
+    for j, name in enumerate(table.columns):
+        for repeat in range(repeats):
+            shuffled = table.with_column(name, rng.permutation(len(table)))
+            lost[j, repeat] = before - np.mean(model.predict(shuffled) == y)
+    return lost.mean(axis=1), lost.std(axis=1)
 
 
 def _counted_weights(model: Any, count: int) -> ModelExplanation:

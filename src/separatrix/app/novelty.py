@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,7 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from separatrix.app.estimate import last_step
-from separatrix.app.read_data import read_labelled
-from separatrix.data.catalogue import names
+from separatrix.app.read_data import is_table, read_labelled
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.registry import REGISTRY
@@ -29,11 +29,14 @@ def classes_of(model: Any) -> Any:
     return CLASSES if detects_novelty(model) else model.classes_
 
 
-def read_unlabelled(name: str, *, target: str | None = None, **file: Any) -> Dataset:
+def read_unlabelled(
+    name: str | Sequence[str], *, target: str | None = None, **file: Any
+) -> Dataset:
     """Read a table whose columns are all features but `target`, which is dropped."""
-    if target is not None or name not in names():  # a data set of the catalogue takes no target
-        file["target"] = target
-    data = read_labelled(name, keep_none=("target",), **file)
+    first = [name] if isinstance(name, str) else list(name)
+    if target is None and is_table(first, file.get("format")):
+        target = "none"
+    data = read_labelled(name, target=target, **file)
     return replace(data, y=np.ones(_count(data), dtype=np.int64), X_test=None, y_test=None)
 
 

@@ -20,6 +20,8 @@ from separatrix.app.decisions import WITH_PROBABILITIES
 from separatrix.app.estimate import last_step
 from separatrix.app.novelty import classes_of, detects_novelty, require_two_kinds
 from separatrix.app.preprocessing import undecided
+from separatrix.app.read_data import encoder_of
+from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.prepare import object_kernel
@@ -209,14 +211,21 @@ def require_samples(model: Any, data: Dataset) -> None:
     else:
         fits = isinstance(data.X, list) and (data.kind == "graphs") == (expected == "graphs")
     if not fits:
-        raise DataError(f"{data.name} holds {data.kind}, but the model was fitted to {expected}")
+        found = "a table" if data.kind == "table" else data.kind
+        raise DataError(f"{data.name} holds {found}, but the model was fitted to {expected}")
     if width is None:
         return
     if (found := data.X.shape[1]) != width:
         error = DataError(f"{data.name} has {found} features, but the model was fitted to {width}")
-        if data.features is not None and found > width:
+        if data.features is not None:
             error.hint = "if one column holds the labels, name it with --target"
         raise error
+    if isinstance(data.X, DataTable):
+        if encoder_of(model) is None:
+            raise DataError(
+                f"{data.name} has columns that are no complete numbers, as the model needs"
+            )
+        return  # the encoder imputes
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
     filled = any(isinstance(step, SimpleImputer) for step in steps)
     values = data.X.data if issparse(data.X) else data.X

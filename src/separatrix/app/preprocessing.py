@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
+from separatrix.app.table_models import is_sparse
 from separatrix.data.dataset import Dataset
 from separatrix.data.targets import indicator
 from separatrix.errors import DataError, ParameterError, UnsupportedError
@@ -42,7 +42,7 @@ def set_scale(model: Pipeline, scale: str, data: Dataset) -> Pipeline:
     if scale == "auto":
         return model
     _require_table(data, f"--scale {scale}")
-    sparse = issparse(data.X)
+    sparse = is_sparse(data)
     if sparse and scale == "minmax":
         error = UnsupportedError(f"--scale minmax would make the sparse {data.name} dense")
         error.hint = "--scale maxabs keeps zeros, and so does --scale none"

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from separatrix.app.preprocessing import undecided
+from separatrix.data import catalogue
 from separatrix.data.catalogue.find import find
+from separatrix.data.data_table import ColumnSpec, DataTable, shown_values
 from separatrix.data.dataset import Dataset
-from separatrix.data.read import FORMATS, format_of
+from separatrix.data.read import FORMATS, TABLES, format_of, require_format
+from separatrix.data.read_table import as_matrix, expand_paths, read_table
+from separatrix.data.roles import RoleOverrides, unseen_words
+from separatrix.data.streams import split_table
+from separatrix.errors import DataError, DataFileError
+from separatrix.estimators.table_encoder import TableEncoder
 from separatrix.runtime.progress import busy
+
+MOST_NUMERIC_CLASSES = 50
+"""More different numbers in a target that nobody named are not taken for classes."""
+
+ROLE_OPTIONS = ("drop", "text", "date", "category", "number")
 
 
 def parse_column(text: str) -> str | int:
@@ -22,24 +39,118 @@ def parse_column(text: str) -> str | int:
     return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text
 
 
+def parse_names(text: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Parse names of columns separated by commas.
+
+    >>> parse_names("id, name")
+    ('id', 'name')
+    """
+    words = (
+        text.split(",") if isinstance(text, str) else [w for t in text or () for w in t.split(",")]
+    )
+    return tuple(word.strip() for word in words if word.strip())
+
+
 def read_labelled(
-    name: str,
+    name: str | Sequence[str],
     *,
     called: str | None = None,
     progress: bool | None = None,
-    keep_none: tuple[str, ...] = (),
+    ask: bool = True,
+    keep: Sequence[str] = (),
     **file: Any,
 ) -> Dataset:
     """Read labelled data; `called` replaces the path in messages and pages.
 
-    Options that are None keep the reader's defaults, but those in `keep_none`: target=None is no target.
+    A table keeps its columns: X is a `DataTable`, or a matrix if all columns are complete numbers. `file`
+    holds options of `read_table`, and names of columns for the roles `drop`, `text`, `date`, `category` and
+    `number`. With `ask`, a guessed target with very many numbers for classes is an error. Columns in `keep`
+    are read even if they are ids, counters or constants.
     """
-    options = {key: value for key, value in file.items() if value is not None or key in keep_none}
-    if options.get("target") is not None:
-        options["target"] = parse_column(options["target"])
-    with busy(f"reading {called or name}", show=progress):
-        data = find(name, **options)
+    names = [name] if isinstance(name, str) else list(name)
+    options = {key: value for key, value in file.items() if value is not None}
+    roles = {key: parse_names(options.pop(key, None)) for key in ROLE_OPTIONS}
+    if "target" in options:
+        word = options["target"]
+        options["target"] = None if word == "none" else parse_column(word)
+    with busy(f"reading {called or names[0]}", show=progress):
+        if is_table(names, options.get("format")):
+            overrides = RoleOverrides(**roles, keep=tuple(keep))
+            data = as_matrix(read_table(names, overrides=overrides, **options))
+            question = _doubt_classes(data)
+            if question is not None and ask:
+                raise question
+            if question is not None:
+                data = replace(data, notes=(*data.notes, f"{question}; {question.hint}"))
+        else:
+            options.pop("missing_label", None)
+            if given := [key for key, value in roles.items() if value]:
+                raise DataError(f"--{given[0]} names columns of a table, and {names[0]} is none")
+            data = _with_reading(find(names[0], **options), names[0], options)
     return data if called is None else replace(data, name=called)
+
+
+def is_table(names: Sequence[str], format: str | None) -> bool:
+    """Whether files are tables, by their format; names of the catalogue are not."""
+    if names[0] in catalogue.names():
+        return False
+    first = names[0]
+    if Path(first).is_dir():
+        return bool(list(Path(first).rglob("*.parquet"))) or format in TABLES
+    if not Path(first).exists() and first != "-":
+        if any(mark in first for mark in "*?["):
+            first = expand_paths(first)[0]
+        elif not Path(split_table(first)[0]).exists():
+            return False  # `find` reports it
+    return len(names) > 1 or require_format(first, format) in TABLES
+
+
+def _doubt_classes(data: Dataset) -> DataError | None:
+    """Ask for the target if the one that was guessed has very many numbers for classes."""
+    if not data.guess or data.y is None:
+        return None
+    labels = np.unique(np.asarray(data.y))
+    if len(labels) <= MOST_NUMERIC_CLASSES or labels.dtype.kind not in "iuf":
+        return None
+    error = DataError(
+        f"which column of {data.name} holds the classes? {data.target} ({data.guess}) has "
+        f"{len(labels):,} different numbers"
+    )
+    error.hint = f"name it with --target; {_likely_targets(data)}"
+    return error
+
+
+def _likely_targets(data: Dataset) -> str:
+    """Columns with few different values, in words."""
+    found = []
+    for spec in data.X.kept if isinstance(data.X, DataTable) else ():
+        if spec.role in ("boolean", "category"):
+            found.append(spec.name)
+    if not isinstance(data.X, DataTable):
+        for j, name in enumerate(data.features or ()):
+            if len(np.unique(data.X[:2000, j])) <= 20:
+                found.append(name)
+    return f"few different values have {', '.join(found[:8])}" if found else "such as --target 0"
+
+
+def _with_reading(data: Dataset, name: str, options: dict[str, Any]) -> Dataset:
+    """The data with a line on how it was read, for all but tables."""
+    known = name in catalogue.names()
+    how = "of the catalogue" if known else options.get("format") or format_of(name)
+    n = len(data.X) if isinstance(data.X, list) else data.X.shape[0]
+    words = [f"{data.name}: {how}", f"{n:,} rows"]
+    if not isinstance(data.X, list):
+        words.append(f"{data.X.shape[1]:,} features")
+    if data.y is not None:
+        words.append(f"{len(np.unique(np.asarray(data.y))):,} classes")
+    return replace(data, reading="; ".join(words))
+
+
+def encoder_of(model: Any) -> TableEncoder | None:
+    """The encoder of mixed columns that a model begins with, if any."""
+    model = undecided(model)
+    first = model[0] if isinstance(model, Pipeline) else model
+    return first if isinstance(first, TableEncoder) else None
 
 
 def read_for(
@@ -51,19 +162,58 @@ def read_for(
     the catalogue that has a test part gives that part.
     """
     options = {key: value for key, value in file.items() if value is not None}
-    if not Path(path).exists():
-        data = find(path, **options)
-        if data.X_test is None:
-            return data
-        return replace(data, name=f"{path}, its test part", X=data.X_test, y=data.y_test)
-    accepted = FORMATS[options.get("format") or format_of(path)].options
-    names = getattr(model, "feature_names_in_", None)
-    if "features" in accepted:
-        if target is not None:
-            target = parse_column(target)
-        options["target"] = "auto" if labelled and target is None else target
-        if names is not None:
-            options["features"] = tuple(str(name) for name in names)
-    if "n_features" in accepted and hasattr(model, "n_features_in_"):
-        options["n_features"] = int(model.n_features_in_)
-    return find(path, **options)
+    if path in catalogue.names() or not is_table([path], options.get("format")):
+        return _read_other(model, path, options)
+    encoder, names = encoder_of(model), getattr(model, "feature_names_in_", None)
+    if target is not None:
+        target = parse_column(target)
+    if not labelled and (encoder is not None or names is not None):
+        target = None  # columns are selected by name, and rows without a label are predicted
+    options["target"] = ... if labelled and target is None else target
+    if encoder is not None:
+        data = read_table(path, specs=encoder.columns_, **options)
+        return replace(data, notes=(*data.notes, *unseen_words(data.X, encoder.known_values())))
+    if names is None:
+        return as_matrix(read_table(path, **options))
+    specs = [ColumnSpec(str(name), "number") for name in names]
+    try:
+        data = read_table(path, specs=specs, **options)
+    except DataFileError as error:
+        if not any("=" in str(name) for name in names) or "no column named" not in error.found:
+            raise
+        return find(path, features=tuple(map(str, names)), **options)  # of an earlier version
+    return replace(data, X=np.ascontiguousarray(data.X.numbers), kind="vectors")
+
+
+def read_columns(path: str, names: Sequence[str], *, rows: int, **file: Any) -> dict[str, Any]:
+    """Columns of a table as they are in the file, to be shown beside as many predictions."""
+    options = {key: v for key, v in file.items() if v is not None and key != "target"}
+    if path in catalogue.names() or not is_table([path], options.get("format")):
+        raise DataError(f"--keep names columns of a table, and {path} is none")
+    specs = [ColumnSpec(name, "text") for name in names]
+    try:
+        table = read_table(path, specs=specs, target=None, **options).X
+    except DataFileError as error:
+        error.hint = ""  # of columns that a model needs
+        raise
+    if len(table) != rows:
+        refusal = DataError(f"{path} has {len(table)} rows, of which {rows} are predicted")
+        refusal.hint = "rows without a label were set aside; leave --target out"
+        raise refusal
+    return {
+        spec.name: np.array([value or "" for value in shown_values(table, spec)], dtype=object)
+        for spec in specs
+    }
+
+
+def _read_other(model: Any, path: str, options: dict[str, Any]) -> Dataset:
+    """Read data that is no table."""
+    options.pop("missing_label", None)
+    if Path(path).exists() and path not in catalogue.names():
+        accepted = FORMATS[options.get("format") or format_of(path)].options
+        if "n_features" in accepted and hasattr(model, "n_features_in_"):
+            options["n_features"] = int(model.n_features_in_)
+    data = _with_reading(find(path, **options), path, options)
+    if path not in catalogue.names() or data.X_test is None:
+        return data
+    return replace(data, name=f"{path}, its test part", X=data.X_test, y=data.y_test)

@@ -25,6 +25,8 @@ from separatrix.app.preprocessing import (
     set_scale,
     undecided,
 )
+from separatrix.app.table_models import encode_first, encoded_samples, kind_of, suite_for
+from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ModelFileError, ParameterError, SeparatrixError, UnsupportedError
 from separatrix.estimators.base.class_weight_params import set_class_weight
@@ -35,7 +37,6 @@ from separatrix.estimators.registry import CLASSIFIERS, REGISTRY, SUITE
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import require_classes
-from separatrix.evaluation.suite import suite
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.composed import Normalized
 from separatrix.kernels.names import parse_kernel
@@ -125,8 +126,10 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
     kernel = arguments.get("kernel")
     if isinstance(kernel, Kernel) and kernel.takes != "vectors":  # no preprocessing of objects
         return Pipeline([("model", estimator(**arguments))])
-    context = BuildContext(profile(data.X, data.y, data.kind), folds=2, seed=seed)
-    return context.pipeline(estimator(**arguments), counts=record.counts)
+    sizes = profile(encoded_samples(data), kind=kind_of(data))
+    context = BuildContext(sizes, folds=2, seed=seed)
+    pipeline = context.pipeline(estimator(**arguments), counts=record.counts)
+    return encode_first(pipeline, data)
 
 
 def _unknown(owner: str, key: str, known: list[str]) -> ParameterError:
@@ -172,8 +175,7 @@ def fit_file(
     model = _without_search(model)
     novelty = detects_novelty(model)
     train_error, rejected = (None, 0) if novelty else _train_error(model, data)
-    if data.features is not None:
-        name_features(model, data.features)
+    name_features(model, data)
     doubts = ["" if converged else NOT_CONVERGED]
     note = "; ".join(filter(None, [around.note, str(held_out or ""), *doubts]))
     path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
@@ -251,13 +253,15 @@ def _train_error(model: Any, data: Dataset) -> tuple[float | None, int]:
     return float(wrong.sum() / max(1, decided.sum())), int((~decided).sum())
 
 
-def name_features(model: Any, features: tuple[str, ...]) -> None:
-    """Store the names of the columns in every model that receives them."""
+def name_features(model: Any, data: Dataset) -> None:
+    """Store the names of the columns in every model that receives them; an encoder has its own."""
+    if data.features is None or isinstance(data.X, DataTable):
+        return
     inner = undecided(model)
     first = inner[0] if isinstance(inner, Pipeline) else inner
     for one in {id(each): each for each in (first, model)}.values():
         if not isinstance(one, Pipeline):
-            one.feature_names_in_ = np.array(list(features), dtype=object)
+            one.feature_names_in_ = np.array(list(data.features), dtype=object)
 
 
 def make_model(
@@ -281,7 +285,7 @@ def make_model(
     if tune and key not in SUITE:
         raise _unknown("tune", key, list(SUITE))
     if tune:
-        built = suite(data.X, data.y, models=[key], kind=data.kind, folds=folds, random_state=seed)
+        built = suite_for(data, models=[key], folds=folds, random_state=seed)
         model = next(iter(built.values()))
     else:
         model = build(key, data, parameters, seed)

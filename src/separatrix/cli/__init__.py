@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from separatrix import __version__
-from separatrix.cli import data, experiments, file_commands, libsvm, workbench
+from separatrix.cli import data, experiments, file_commands, inspect_commands, libsvm, workbench
 from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
 
 
@@ -105,8 +105,9 @@ for command in (
     file_commands.tune,
     file_commands.predict,
     file_commands.evaluate,
-    file_commands.explain,
-    file_commands.info,
+    inspect_commands.explain,
+    inspect_commands.info,
+    inspect_commands.describe_file,
     data.data,
     workbench.workbench,
     libsvm.svm_train,

@@ -94,6 +94,23 @@ file_options = combine_options(
         "--header/--no-header", default=None, help="First row is a header  [default: detected]"
     ),
     click.option("--delimiter", help="Field delimiter of a table  [default: detected]"),
+    click.option(
+        "--encoding", help="Encoding of a table of text, e.g. latin-1  [default: detected]"
+    ),
+    click.option(
+        "--missing-label",
+        type=click.Choice(["drop", "error"]),
+        default="drop",
+        show_default=True,
+        help="Rows of a table without a label: set aside, or an error",
+    ),
+)
+role_options = combine_options(
+    click.option("--drop", metavar="COLUMNS", help="Columns to leave out, e.g. id,name"),
+    click.option("--text", metavar="COLUMNS", help="Columns of free text"),
+    click.option("--date", metavar="COLUMNS", help="Columns of dates"),
+    click.option("--category", metavar="COLUMNS", help="Columns of categories, e.g. zip"),
+    click.option("--number", metavar="COLUMNS", help="Columns of numbers; other cells are missing"),
 )
 
 
@@ -101,6 +118,14 @@ def print_message(text: str, *, quiet: bool = False) -> None:
     """Print a message to stderr; results go to stdout."""
     if not quiet:
         click.echo(text, err=True)
+
+
+def print_notes(result: Any, *, quiet: bool = False, reading: bool = False) -> None:
+    """Print notes of a reader or a fit; with `reading`, also how the file was read."""
+    if reading and result.reading:
+        print_message(f"read {result.reading}", quiet=quiet)
+    for note in result.notes:
+        print_message(f"note: {note}", quiet=quiet)
 
 
 @contextmanager

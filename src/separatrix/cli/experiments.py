@@ -16,6 +16,7 @@ from separatrix.cli.common import (
     json_option,
     print_message,
     quiet_option,
+    role_options,
     seed_option,
     show_json,
 )
@@ -157,6 +158,7 @@ def _parse_budget(_context: Any, _option: Any, text: str) -> float | None:
     help="Time for all models, e.g. 60s; none: all models on all rows and splits",
 )
 @file_options
+@role_options
 @click.option("--subsample", type=click.IntRange(2), help="Number of rows to draw from the data")
 @metric_option
 @click.option("--group", help="Column of groups that are never in training and test part at once")

@@ -1,4 +1,4 @@
-"""Commands on data files and model files: `fit`, `tune`, `predict`, `evaluate`, `explain`, `info`."""
+"""Commands on data files and model files: `fit`, `tune`, `predict`, `evaluate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from separatrix.cli.common import (
     file_options,
     json_option,
     print_message,
+    print_notes,
     quiet_option,
+    role_options,
     seed_option,
     show_json,
 )
@@ -30,6 +32,10 @@ from separatrix.cli.model_options import (
     take_scale,
 )
 
+FILE_OPTIONS = (  # of `file_options` and `role_options`
+    *("target", "format", "header", "delimiter", "encoding", "missing_label"),
+    *("drop", "text", "date", "category", "number"),
+)
 INFINITY = ("inf", "+inf", "infinity")  # words of --set for a hard margin, as in C=inf
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -44,6 +50,7 @@ model_option = click.option(
 
 training_options = combine_options(
     file_options,
+    role_options,
     click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
     click.option("--slim", is_flag=True, help="Store only what predictions need"),
     click.option(
@@ -59,7 +66,7 @@ training_options = combine_options(
 
 
 @click.command(cls=Command)
-@click.argument("data")
+@click.argument("data", nargs=-1, required=True)
 @model_option
 @click.option(
     "--set", "words", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the model"
@@ -77,7 +84,7 @@ training_options = combine_options(
 @decision_options
 @training_options
 def fit(
-    data: str,
+    data: tuple[str, ...],
     key: str,
     words: tuple[str, ...],
     kernel: str | None,
@@ -85,10 +92,11 @@ def fit(
     folds: int | None,
     **options: Any,
 ) -> None:
-    """Fit a model to DATA, a file or a data set of the catalogue, and save it.
+    """Fit a model to DATA, a file, several tables or a data set of the catalogue, and save it.
 
-    The error of held-out rows is measured by models that do not see them; the saved model is fitted to all
-    rows.
+    The columns of a table get roles by rules; `look` prints them, and --drop, --text, --date, --category
+    and --number replace them. The error of held-out rows is measured by models that do not see them; the
+    saved model is fitted to all rows.
 
     OneClassSVM (one-class) learns from rows without labels: all columns are features but --target.
     """
@@ -102,7 +110,7 @@ def fit(
 
 
 @click.command(cls=Command)
-@click.argument("data")
+@click.argument("data", nargs=-1, required=True)
 @model_option
 @click.option(
     "--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds"
@@ -110,19 +118,15 @@ def fit(
 @preparation_options
 @decision_options
 @training_options
-def tune(data: str, key: str, folds: int, out: Path | None, **options: Any) -> None:
+def tune(data: tuple[str, ...], key: str, folds: int, out: Path | None, **options: Any) -> None:
     """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
     _fit(data, out, key=key, parameters={}, tune=True, folds=folds, **options)
 
 
 def _fit(
-    name: str,
+    names: tuple[str, ...],
     out: Path | None,
     *,
-    target: str | None,
-    format: str | None,
-    header: bool | None,
-    delimiter: str | None,
     slim: bool,
     dry_run: bool,
     quiet: bool,
@@ -137,17 +141,19 @@ def _fit(
     from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
-    file: dict[str, Any] = {"target": target, "format": format, "delimiter": delimiter}
+    file = {name: fit.pop(name) for name in FILE_OPTIONS}
+    keep = [fit[name] for name in ("group", "time") if fit[name]]  # no features
     unlabelled = novelty_key(fit["key"])
     if unlabelled:
         require_no_labels(fit["key"], {"--positive": positive})
     read = read_unlabelled if unlabelled else read_labelled
-    data = read(name, progress=progress, header=header, **file)
+    data = read(names, progress=progress, keep=keep, **file)
+    print_message(f"read {data.reading}", quiet=quiet)
     if positive is not None:
         data = mark_positive(data, positive)
     data, rows = _hold_out(data, fit)
     fit["around"] = _options_around(fit, positive, rows)
-    path = out or Path(f"{Path(name).name}.model")
+    path = out or Path(f"{Path(names[0]).name.replace('*', '')}.model")
     if dry_run:
         _print_plan(data, path, as_json, **fit)
         return
@@ -160,7 +166,7 @@ def _fit(
     click.echo(_describe_fit(done))
     for line in done.held_out.details() if done.held_out else ():
         click.echo(line)
-    _print_notes(done, quiet=quiet)
+    print_notes(done, quiet=quiet)
     _print_doubts(data, done, quiet=quiet)
     steps = ", ".join(done.preprocessing) or "none"
     print_message(f"preprocessing: {steps}", quiet=quiet)
@@ -170,7 +176,7 @@ def _fit(
 def _hold_out(data: Any, fit: dict[str, Any]) -> tuple[Any, Any]:
     """Remove the options of held-out rows from those of a fit; the data without their columns."""
     from separatrix.app.held_out import HeldOutRows
-    from separatrix.app.split_columns import take_column
+    from separatrix.app.split_columns import take_groups, take_times
 
     share, folds = fit.pop("test_share"), fit.pop("held_out_folds", None)
     group, time, without = fit.pop("group"), fit.pop("time"), fit.pop("no_held_out")
@@ -180,9 +186,9 @@ def _hold_out(data: Any, fit: dict[str, Any]) -> tuple[Any, Any]:
         raise click.UsageError("--no-held-out excludes --test-share, --folds, --group and --time")
     groups = times = None
     if group:
-        groups, data = take_column(data, group)
+        groups, data = take_groups(data, group)
     if time:
-        times, data = take_column(data, time)
+        times, data = take_times(data, time)
     if without or data.y is None:
         return data, None
     if share is None and folds is None:
@@ -290,14 +296,13 @@ def predict(
     """
     from separatrix.app.novelty import classes_of
     from separatrix.app.predict_from_file import predict_rows, print_predictions, write_predictions
-    from separatrix.app.read_data import read_for
+    from separatrix.app.read_data import read_columns, read_for
 
     decision = take_decision(file)
     fitted = decision.decide(_load(model, device))
     samples = read_for(fitted, data, **file)
-    without = {name: value for name, value in file.items() if name != "target"}
-    kept = {name: read_for(fitted, data, name, labelled=True, **without).y for name in keep}
-    _print_notes(samples, quiet=quiet)
+    kept = read_columns(data, keep, rows=_count(samples.X), **file) if keep else {}
+    print_notes(samples, quiet=quiet, reading=True)
     if not hasattr(fitted, "predict") and not proba:
         _embed(fitted, samples, out, quiet=quiet, as_json=as_json)
         return
@@ -361,7 +366,7 @@ def evaluate(
         samples = mark_positive(samples, positive)
     else:
         samples = mark_as_fitted(stored, samples, describe(model).card.note)
-    _print_notes(samples)
+    print_notes(samples, reading=True)
     decided = decision.decide(stored)
     scores = score_file(decided, samples, metrics) if metrics else score_file(decided, samples)
     on_training_rows = was_trained_on(model, stored, samples.X, samples.y)
@@ -373,62 +378,8 @@ def evaluate(
     click.echo(scores)
 
 
-@click.command(cls=Command)
-@click.argument("model", type=FILE)
-@click.argument("data", required=False)
-@click.option(
-    "--row", type=click.IntRange(0), help="Explain the prediction of this row (counted from 0)"
-)
-@click.option(
-    "--count", type=click.IntRange(1), default=10, show_default=True, help="Number of lines"
-)
-@click.option(
-    "--picture", type=FILE, help="Draw the sequence or graph of the row, coloured by contribution"
-)
-@file_options
-@json_option
-def explain(
-    model: Path,
-    data: str | None,
-    row: int | None,
-    count: int,
-    picture: Path | None,
-    as_json: bool,
-    **file: Any,
-) -> None:
-    """Explain a saved MODEL: weights, words, subtrees, neighbours, or permutation importance on DATA."""
-    from separatrix.app.explain import explain as explain_model
-    from separatrix.app.preprocessing import mark_as_fitted
-    from separatrix.app.read_data import read_for
-    from separatrix.modelfile.describe import describe
-    from separatrix.modelfile.files import load
-
-    fitted = load(model)
-    samples = None
-    if data is not None:
-        samples = read_for(fitted, data, labelled=row is None, **file)
-        if row is None:
-            samples = mark_as_fitted(fitted, samples, describe(model).card.note)
-        _print_notes(samples)
-    explanation = explain_model(fitted, samples, row=row, count=count)
-    show_json(explanation.as_dict()) if as_json else click.echo(explanation)
-    if picture is not None:
-        if row is None or samples is None:
-            raise click.UsageError("--picture needs DATA and --row")
-        from separatrix.plots.attribution_figure import write_parts
-
-        print_message(f"wrote {write_parts(fitted, samples, row, picture)}", quiet=as_json)
-
-
-@click.command(cls=Command)
-@click.argument("file", type=click.Path(path_type=Path))
-@json_option
-def info(file: Path, as_json: bool) -> None:
-    """Print the model card of a model FILE in Markdown."""
-    from separatrix.modelfile.describe import describe
-
-    description = describe(file)
-    show_json(description.as_dict()) if as_json else click.echo(description, nl=False)
+def _count(X: Any) -> int:
+    return len(X) if isinstance(X, list) else int(X.shape[0])
 
 
 def _load(path: Path, device: str) -> Any:
@@ -438,11 +389,6 @@ def _load(path: Path, device: str) -> Any:
     model = load(path)
     set_device(device, model)
     return model
-
-
-def _print_notes(result: Any, *, quiet: bool = False) -> None:
-    for note in result.notes:
-        print_message(f"note: {note}", quiet=quiet)
 
 
 def _parameters(words: tuple[str, ...]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import numpy as np
 class Dataset:
     """Samples with labels, and a test part if the data set has one.
 
-    X is a float matrix, dense or CSR, or a list: of texts, of sequences, of graphs. A categorical
-    column of a table is one column of X for each of its values, named "column=value".
+    X is a float matrix, dense or CSR, a list of texts, sequences or graphs, or a `DataTable`. In a matrix,
+    a categorical column of a table is one column of X for each of its values, named "column=value".
     """
 
     name: str
@@ -24,8 +24,10 @@ class Dataset:
     image: tuple[int, int] | None = None  # rows and columns of an image of one sample
     features: tuple[str, ...] | None = None  # names of the columns of X
     target: str = ""  # name of the column that y was
-    kind: str = "vectors"  # or "text", "sequences", "graphs"
+    kind: str = "vectors"  # or "text", "sequences", "graphs", "table"
     notes: tuple[str, ...] = field(default=())  # remarks of the reader
+    reading: str = ""  # how the file was read, in one line
+    guess: str = ""  # why the target is the target, if nobody named it
 
     def at(self, rows: Any) -> Dataset:
         """The data set with some of its rows, by number; the test part stays complete."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
-from separatrix.data.streams import open_, unpacked_suffix
+from separatrix.data.streams import open_, split_table, unpacked_suffix
 from separatrix.errors import ParameterError
+
+if TYPE_CHECKING:  # pyarrow is loaded with the first table
+    from separatrix.data.formats.columns import TableContents
 
 _READERS = "separatrix.data.formats"
 
@@ -32,41 +36,83 @@ class FileFormat:
     first_line: bytes | None = None
     """Regular expression of the first line that is neither blank nor a comment."""
     folder: bool = False
-    """Whether the reader takes a folder and limits instead of a byte source."""
+    """Whether the reader takes a path and limits instead of a byte source."""
+    scan: str = ""
+    """Of a table: the function of `module` that returns its columns as `TableContents`."""
 
     def read(self, path: str, limits: Limits | None, **options: Any) -> Dataset:
         """Read a file of this format."""
-        reader = getattr(import_module(f"{_READERS}.{self.module}"), self.function)
-        data: Dataset
-        if self.folder:
-            data = reader(path, limits, **options)
-            return data
-        with open_(path, limits) as source:
-            data = reader(source, **options)
+        data: Dataset = self._call(self.function, path, limits, options)
         return data
+
+    def scan_columns(self, path: str, limits: Limits | None, **options: Any) -> TableContents:
+        """The columns of a file of this format, a table."""
+        contents: TableContents = self._call(self.scan, path, limits, options)
+        return contents
+
+    def _call(
+        self, function: str, path: str, limits: Limits | None, options: dict[str, Any]
+    ) -> Any:
+        reader = getattr(import_module(f"{_READERS}.{self.module}"), function)
+        if self.folder:
+            return reader(path, limits, **options)
+        with open_(path, limits) as source:
+            return reader(source, **options)
 
 
 # Each number can be matched in one way only: two would take 2^n steps for a line of n.
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_TABLE_OPTIONS = frozenset({"target", "features"})
+_TABLE_OPTIONS = frozenset({"target", "features", "missing_label"})
+_TEXT_OPTIONS = _TABLE_OPTIONS | {"encoding"}
 
 FORMATS = {
     "csv": FileFormat(
-        "a table with commas, semicolons or tabs",
+        "a table with commas, semicolons, tabs, pipes or blanks",
         *("table", "read_csv", (".csv", ".tsv", ".tab")),
-        options=_TABLE_OPTIONS | {"header", "delimiter"},
+        options=_TEXT_OPTIONS | {"header", "delimiter"},
+        scan="scan_csv",
     ),
     "parquet": FileFormat(
         "a Parquet file",
         *("arrow", "read_arrow", (".parquet", ".pq")),
         options=_TABLE_OPTIONS,
         magic=(b"PAR1",),
+        scan="scan_arrow",
     ),
     "arrow": FileFormat(
         "an Arrow or Feather file",
         *("arrow", "read_arrow", (".arrow", ".feather", ".ipc")),
         options=_TABLE_OPTIONS,
         magic=(b"ARROW1", b"\xff\xff\xff\xff"),
+        scan="scan_arrow",
+    ),
+    "arff": FileFormat(
+        "Weka's format",
+        *("arff", "read_arff", (".arff",)),
+        options=_TEXT_OPTIONS,
+        first_line=rb"(?i:@relation|@attribute).*",
+        scan="scan_arff",
+    ),
+    "excel": FileFormat(
+        "the first sheet of an Excel workbook",
+        *("excel", "read_excel", (".xlsx", ".xlsm", ".xls", ".ods")),
+        options=_TABLE_OPTIONS | {"header"},
+        scan="scan_excel",
+    ),
+    "jsonl": FileFormat(
+        "one JSON object a line",
+        *("json_lines", "read_json_lines", (".jsonl", ".ndjson")),
+        options=_TEXT_OPTIONS,
+        first_line=rb"\s*\{.*",
+        scan="scan_json_lines",
+    ),
+    "sqlite": FileFormat(
+        "a table of an SQLite database",
+        *("sqlite", "read_sqlite", (".db", ".sqlite", ".sqlite3")),
+        options=_TABLE_OPTIONS,
+        magic=(b"SQLite format 3\0",),
+        folder=True,
+        scan="scan_sqlite",
     ),
     "svmlight": FileFormat(
         "LIBSVM's format, label index:value ...",
@@ -87,24 +133,29 @@ FORMATS = {
     "idx": FileFormat(
         "images in the format of MNIST", *("idx", "read_images", (".idx",)), magic=(b"\0\0",)
     ),
-    "esl": FileFormat(
-        "a label, then numbers, separated by blanks",
-        *("esl", "read_esl", (".train", ".test")),
-        first_line=_NUMBER + rb"(?:[ \t]+" + _NUMBER + rb")+\s*",
-    ),
+    "esl": FileFormat("a label, then numbers, separated by blanks", *("esl", "read_esl")),
     "dna": FileFormat(
         "class, name, sequence",
         *("dna", "read_dna"),
         first_line=rb"[^,]+,[^,]*,[ \t]*[acgtndrsACGTNDRS]{4,}\s*",
     ),
     "text": FileFormat(
-        "label, tab, text", *("text", "read_text"), first_line=rb"[^\t]{1,256}\t[^\t]*"
+        "label, tab, text",
+        *("text", "read_text"),
+        options=frozenset({"encoding"}),
+        first_line=rb"[^\t]{1,256}\t[^\t]*",
     ),
     "tu": FileFormat(
         "a folder of graphs of the TU collection", *("graph_folder", "read_tu"), folder=True
     ),
 }
-"""Every format by its name; the first whose magic or first line matches is detected, csv last."""
+"""Every format by its name; the first whose magic or first line matches is detected, csv last.
+
+`esl` is never detected: numbers between blanks are a table.
+"""
+
+TABLES = frozenset(name for name, format in FORMATS.items() if format.scan)
+"""Formats of tables."""
 
 _SUFFIXES = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
 _HEAD_BYTES = 1 << 16
@@ -117,6 +168,8 @@ def read(
     target: str | int | EllipsisType | None = ...,
     header: bool | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
+    missing_label: str | None = None,
     n_features: int | None = None,
     features: Any = None,
     limits: Limits | None = None,
@@ -130,14 +183,16 @@ def read(
     target
         Column of a table with the labels, by name or position; None for no labels. By default, or
         "auto": the column named target, label, class or y, else the last.
-    header, delimiter, features
-        Of a table: whether the first line is a header, the delimiter, and the features of X.
+    header, delimiter, encoding, missing_label, features
+        Of a table: whether the first line is a header, the delimiter, the encoding, what becomes of rows
+        without a label, and the features of X; see `read_csv`.
     n_features
         Width of X, of an svmlight file.
     limits
         What to refuse; see `Limits`.
 
-    An option that the format does not have is refused.
+    An option that the format does not have is refused. `read_table` keeps categories, dates and texts of
+    a table as columns, for a `TableEncoder`.
 
     Examples
     --------
@@ -149,12 +204,12 @@ def read(
     ('text', ['ham', 'spam'])
     """
     path = os.fspath(path)
-    if format is not None and format not in FORMATS:
-        raise ParameterError("read", "format", f"one of {', '.join(FORMATS)}, or None", format)
-    found = format or format_of(path, limits)
+    found = require_format(path, format, limits)
     given = {
         "header": header,
         "delimiter": delimiter,
+        "encoding": encoding,
+        "missing_label": missing_label,
         "n_features": n_features,
         "features": features,
     }
@@ -167,6 +222,13 @@ def read(
     return replace(data, name=os.path.basename(os.path.normpath(path)))
 
 
+def require_format(path: str, format: str | None, limits: Limits | None = None) -> str:
+    """The given format if it exists, else the one of the file."""
+    if format is not None and format not in FORMATS:
+        raise ParameterError("read", "format", f"one of {', '.join(FORMATS)}, or None", format)
+    return format or format_of(path, limits)
+
+
 def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str:
     """The format of a file, from the suffix of its name, else from its beginning.
 
@@ -176,24 +238,47 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
     path = os.fspath(path)
     if os.path.isdir(path):
         return "tu"
+    if not os.path.exists(path) and path != "-":
+        path = split_table(path)[0]
     if (by_name := _SUFFIXES.get(unpacked_suffix(path))) is not None:
         return by_name
     with open_(path, limits) as source:
-        head = source.read(_HEAD_BYTES)
+        raw = bytes(source.read_up_to(_HEAD_BYTES))
+        for name, format in FORMATS.items():
+            if raw.startswith(format.magic):
+                return name
+        source.use_encoding()
+        head = bytes(source.read_up_to(_HEAD_BYTES)).removeprefix(codecs.BOM_UTF8)
         first = _first_line(head)
         for name, format in FORMATS.items():
-            if head.startswith(format.magic):
+            matches = format.first_line and re.fullmatch(format.first_line, first)
+            if matches and (name != "text" or _holds_texts(head)):
                 return name
-        for name, format in FORMATS.items():
-            if format.first_line is not None and re.fullmatch(format.first_line, first):
-                return name
-        if re.search(rb"[,;\t]", first):
+        if re.search(rb"[,;\t|]", first) or _is_table_of_blanks(head):
             return "csv"
         raise source.error(
             found=f"a file that begins with {first[:40].decode('latin1')!a}",
             expected=f"one of the formats {', '.join(FORMATS)}",
             hint="use a suffix such as .csv or .svm, or pass the format: read(..., format=...)",
         )
+
+
+def _holds_texts(head: bytes) -> bool:
+    """Whether lines are a label and several words, and not two columns of a table."""
+    lines = [line for line in head.split(b"\n")[:-1] or [head] if line.strip()][:50]
+    texts = [line.partition(b"\t")[2].strip() for line in lines]
+    words = sum(len(text.split()) for text in texts if b"\t" not in text)
+    return words >= 1.5 * len(texts)
+
+
+def _is_table_of_blanks(head: bytes) -> bool:
+    """Whether the first lines have equally many words, more than one."""
+    lines = [line.split() for line in head.split(b"\n")[:-1] or [head] if line.strip()]
+    sizes = {len(line) for line in lines[:20]}
+    words = lines[0][: -1 if len(head) == _HEAD_BYTES else None] if lines else []
+    if len(lines) == 1 and not all(re.fullmatch(_NUMBER, word) for word in words):
+        return False  # a sentence
+    return len(sizes) == 1 and sizes.pop() > 1
 
 
 def _first_line(head: bytes) -> bytes:

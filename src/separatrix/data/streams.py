@@ -11,22 +11,25 @@ import gzip
 import lzma
 import os
 import stat
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 
+from separatrix.data.encodings import Transcoder, detect_encoding
 from separatrix.data.limits import Limits
-from separatrix.errors import DataFileError, MissingDataError
+from separatrix.errors import DataFileError, EncodingError, MissingDataError
 
 BLOCK = 1 << 20
 XZ_MEMORY = 100 << 20  # `xz -9` needs 65 MiB
 MAX_LABEL_LENGTH = 256  # characters; an array of labels is as wide as its longest
 PACKED = frozenset({".gz", ".bz2", ".xz"})
-UTF8_HINT = "save the file as UTF-8"
+UTF8_HINT = "name the encoding (--encoding latin-1), or save the file as UTF-8"
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 
 
@@ -34,11 +37,11 @@ class ByteSource:
     """An open file, decompressed while it is read.
 
     `name` is its path, for error messages; `line` is the number of the line that comes next, kept by
-    `read_line`.
+    `read_line`. `encoding` is that of the bytes on disk; text is always read as UTF-8.
     """
 
     def __init__(self, name: str, raw: IO[bytes], limits: Limits) -> None:
-        self.name, self.raw, self.limits = name, raw, limits
+        self.name, self.raw, self.limits, self.encoding = name, raw, limits, "utf-8"
         head = raw.read(6)
         self._compression = next(
             (kind for magic, kind in _MAGIC.items() if head.startswith(magic)), ""
@@ -48,10 +51,19 @@ class ByteSource:
     def rewind(self, position: int = 0, line: int = 1) -> None:
         """Go back to an earlier `position`, the start of that line."""
         self.raw.seek(0)
-        self._stream = _decompress(self._compression, self.raw)
+        self._stream: IO[bytes] = _decompress(self._compression, self.raw)
+        if self.encoding != "utf-8":
+            self._stream = cast(IO[bytes], Transcoder(self._stream, self.encoding))
         self._inflated, self._unread, self.line = 0, b"", line
         while position > 0 and (skipped := self.read(min(position, BLOCK))):
             position -= len(skipped)
+
+    def use_encoding(self, encoding: str | None = None) -> None:
+        """Read the file from its beginning on in an encoding; None: detected from its first bytes."""
+        self.encoding = "utf-8"
+        self.rewind()
+        self.encoding = encoding or detect_encoding(bytes(self.read_up_to(BLOCK)))
+        self.rewind()
 
     @property
     def position(self) -> int:
@@ -65,6 +77,8 @@ class ByteSource:
             return found
         try:
             found = self._stream.read(size)
+        except UnicodeDecodeError as error:
+            raise self._encoding_error(error) from None
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             raise self.error(
                 found=f"a compressed file that is truncated or damaged ({error})",
@@ -101,22 +115,32 @@ class ByteSource:
             self.require_limit("line_bytes", size)
         return b"".join(parts)
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self, size: int = BLOCK) -> Iterator[bytes]:
         """The rest of the file in blocks of complete lines; the last may lack its newline."""
-        rest, line = b"", self.line
-        while part := self.read():
+        rest, start, line = b"", self.position, self.line
+        begin = (start, line)
+        while part := self.read(size):
             end = part.rfind(b"\n") + 1
             if not end:
                 rest += part
-                self._require_line(rest, line)
+                self._require_line(rest, start, begin)
                 continue
-            block, rest = rest + part[:end], part[end:]
-            self._require_line(block, line)
-            line += newlines(block)
+            block, rest = (rest + part[:end] if rest else part[:end]), part[end:]
+            self._require_line(block, start, begin)
+            start += len(block)
             yield block
         if rest:
-            self._require_line(rest, line)
+            self._require_line(rest, start, begin)
             yield rest
+
+    def line_at(self, position: int, begin: tuple[int, int] = (0, 1)) -> int:
+        """The line of a position, counted from another one: only errors need it, so it is read again."""
+        self.rewind(*begin)
+        line, left = begin[1], position - begin[0]
+        while left > 0 and (part := self.read(min(left, BLOCK))):
+            line += newlines(part)
+            left -= len(part)
+        return line
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The rest of the file line by line, numbered, without newlines."""
@@ -137,13 +161,16 @@ class ByteSource:
         try:
             return text.decode()
         except UnicodeDecodeError as error:
-            raise self.error(
-                line,
-                column + error.start,
-                found=f"the byte {text[error.start]:#04x}",
-                expected="UTF-8 text",
-                hint=UTF8_HINT,
-            ) from None
+            raise self._encoding_error(error, line, column + error.start) from None
+
+    def _encoding_error(
+        self, error: UnicodeDecodeError, line: int = 0, column: int = 0
+    ) -> EncodingError:
+        found = f"the byte {error.object[error.start]:#04x}"
+        expected = f"{self.encoding.upper()} text"
+        return EncodingError(
+            self.name, line, column, found=found, expected=expected, hint=UTF8_HINT
+        )
 
     def require_limit(self, name: str, size: int, *, line: int = 0, found: str = "") -> None:
         """Refuse a `size` above the limit of that name; `found` describes it."""
@@ -169,13 +196,16 @@ class ByteSource:
         many = f"more than {self.limits.categories:,} different labels"
         self.require_limit("categories", len(known), line=line, found=many)
 
-    def _require_line(self, block: bytes, line: int) -> None:
-        """Refuse a block with a line that is too long; `line` is the number of its first."""
+    def _require_line(self, block: bytes, position: int, begin: tuple[int, int]) -> None:
+        """Refuse a block at a position with a line that is too long."""
         most = self.limits.line_bytes
-        if len(block) > most:
-            for number, text in enumerate(block.split(b"\n"), start=line):
+        if len(block) <= most:
+            return
+        for number, text in enumerate(block.split(b"\n")):
+            if len(text) > most:
+                line = self.line_at(position, begin) + number
                 long = f"a line of more than {most:,} bytes"
-                self.require_limit("line_bytes", len(text), line=number, found=long)
+                self.require_limit("line_bytes", len(text), line=line, found=long)
 
     def require_inflation(self, inflated: int, packed: int) -> None:
         """Refuse more decompressed bytes than the limits allow for that many compressed ones."""
@@ -192,7 +222,7 @@ class ByteSource:
 
 @contextmanager
 def open_(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterator[ByteSource]:
-    """Open a regular file as a byte source.
+    """Open a regular file, or standard input for "-", as a byte source.
 
     >>> import tempfile
     >>> name = os.path.join(tempfile.mkdtemp(), "three.txt.gz")
@@ -204,6 +234,10 @@ def open_(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterato
     """
     limits = limits or Limits()
     name = os.fspath(path)
+    if name == "-":
+        source = ByteSource(name, BytesIO(_read_stdin(limits)), limits)
+        yield source
+        return
     try:
         found = os.stat(name)
         regular = stat.S_ISREG(found.st_mode)  # opening a pipe would block
@@ -220,6 +254,19 @@ def open_(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterato
         source = ByteSource(name, raw, limits)
         source.require_limit("bytes", found.st_size, found=f"{found.st_size:,} bytes")
         yield source
+
+
+_held: list[Any] = [None, b""]  # standard input and its content: it is read several times
+
+
+def _read_stdin(limits: Limits) -> bytes:
+    if _held[0] is not sys.stdin:
+        content = sys.stdin.buffer.read(limits.bytes + 1)
+        if len(content) > limits.bytes:
+            found = f"more than {limits.bytes:,} bytes"
+            raise DataFileError("-", found=found, expected=f"at most {limits.bytes:,}")
+        _held[:] = [sys.stdin, content]
+    return bytes(_held[1])
 
 
 def newlines(block: bytes) -> int:
@@ -250,6 +297,18 @@ def unpacked_suffix(path: str | os.PathLike[str]) -> str:
     while path.suffix.lower() in PACKED:
         path = path.with_suffix("")
     return path.suffix.lower()
+
+
+def split_table(path: str) -> tuple[str, str]:
+    """The file and the table of a path such as file.db:table.
+
+    >>> split_table("houses.db:sold"), split_table("houses.db")
+    (('houses.db', 'sold'), ('houses.db', ''))
+    """
+    if os.path.exists(path):
+        return path, ""
+    file, _, table = path.rpartition(":")
+    return (file, table) if file and os.path.sep not in table else (path, "")
 
 
 def _decompress(compression: str, raw: IO[bytes]) -> IO[bytes]:

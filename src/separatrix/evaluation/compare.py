@@ -56,7 +56,7 @@ def compare(
     metric: str = "error",
     random_state: int = 0,
     budget: float | None = None,
-    baselines: bool = False,
+    baselines: bool | Mapping[str, Any] = False,
     progress: bool | None = None,
     done: Callable[[str, Evaluation], None] | None = None,
     on_progress: ProgressListener | None = None,
@@ -94,7 +94,8 @@ def compare(
         Seconds. Classifiers then race on growing subsets of the rows, and those that are left, or all if
         there is time, run on as many splits as fit; which is not the same on a slower machine. None: all.
     baselines
-        Add the most frequent class, and gradient boosting and a random forest of scikit-learn.
+        Add the most frequent class, and gradient boosting and a random forest of scikit-learn; or
+        classifiers by name, which are compared but are no answer.
     progress
         Whether to draw progress bars on stderr. None: if stderr is a terminal.
     done
@@ -128,7 +129,9 @@ def compare(
     protocol = _protocol(cv, repeats, random_state, groups, times)
     protocol = replace(protocol, test_size=test_size, folds=folds, budget=budget)
     splits = _splits(protocol, samples.y, groups, times)
-    added = make_baselines(profile(samples, kind=kind), random_state) if baselines else {}
+    added = dict(baselines) if isinstance(baselines, Mapping) else {}
+    if baselines is True:
+        added = make_baselines(profile(samples, kind=kind), random_state)
     everything = {**models, **added}
     if budget is None:
         found = _run_all(everything, samples, splits, random_state, progress, done)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from separatrix.data.data_table import NUMERIC, Category, DataTable
 from separatrix.types import Codes, Vector
 
 MOST_ROWS = 20_000  # that columns are judged by
@@ -28,12 +29,34 @@ def find_problems(X: Any, y: Any, features: Sequence[str] | None = None) -> list
     """
     y = np.asarray(y)
     words = _repeated(X, y)
+    if isinstance(X, DataTable):
+        return words + _find_in_columns(y, _columns_of(X))
     if not hasattr(X, "shape") or issparse(X) or len(getattr(X, "shape", ())) != 2 or len(y) < 2:
         return words
     names = features or [str(number) for number in range(X.shape[1])]
-    numbers = [name for name, column in zip(names, X.T, strict=True) if _numbers_rows(column)]
-    words += [f"column {name} numbers the rows: drop it" for name in numbers]
-    for name, error in find_leaks(X, y, names):
+    return words + _find_in_columns(y, dict(zip(names, np.asarray(X).T, strict=True)))
+
+
+def _columns_of(table: DataTable) -> dict[str, Any]:
+    """The columns of a table: numbers, and texts with their codes."""
+    return {
+        spec.name: table.number_column(spec.name)
+        if spec.role in NUMERIC
+        else table.texts[spec.name]
+        for spec in table.kept
+    }
+
+
+def _find_in_columns(y: Any, columns: Mapping[str, Any]) -> list[str]:
+    if len(y) < 2:
+        return []
+    numbers = [
+        name
+        for name, column in columns.items()
+        if not isinstance(column, Category) and _numbers_rows(column)
+    ]
+    words = [f"column {name} numbers the rows: drop it" for name in numbers]
+    for name, error in find_leaks(columns, y):
         if name not in numbers:
             words.append(
                 f"column {name} alone gives the class of {100 * (1 - error):.1f} % of the rows: is it "
@@ -42,8 +65,11 @@ def find_problems(X: Any, y: Any, features: Sequence[str] | None = None) -> list
     return words
 
 
-def find_leaks(X: Any, y: Any, names: Sequence[str]) -> list[tuple[str, float]]:
-    """Columns that alone predict the class almost always, with their error by the classes of 64 bins."""
+def find_leaks(columns: Mapping[str, Any], y: Any) -> list[tuple[str, float]]:
+    """Columns that alone predict the class almost always, with their error.
+
+    Numbers are in 64 bins; every text is a bin of its own.
+    """
     n = len(y)
     if n < FEWEST_ROWS:
         return []
@@ -52,8 +78,10 @@ def find_leaks(X: Any, y: Any, names: Sequence[str]) -> list[tuple[str, float]]:
     majority = 1 - np.bincount(codes).max() / len(rows)
     limit = min(GIVEN_AWAY, majority / 10)
     found = []
-    for name, column in zip(names, np.asarray(X)[rows].T, strict=True):
-        error = _error_by(_bins(column), codes, len(classes))
+    for name, column in columns.items():
+        text = isinstance(column, Category)
+        bins = column.codes[rows] + 1 if text else _bins(column[rows])
+        error = _error_by(bins, codes, len(classes))
         if error <= limit:
             found.append((name, error))
     return found
@@ -100,6 +128,11 @@ def _repeated(X: Any, y: Any) -> list[str]:
 
 def _keys(X: Any) -> Any:
     """A hash of each row."""
+    if isinstance(X, DataTable):
+        codes = [np.asarray(column.codes) for column in X.texts.values()]
+        texts = np.column_stack(codes) if codes else np.empty((len(X), 0), dtype=np.int32)
+        pairs = zip(np.ascontiguousarray(X.numbers), texts, strict=True)
+        return np.array([hash((a.tobytes(), b.tobytes())) for a, b in pairs])
     if issparse(X):
         X = X.tocsr()
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import t as student
 
+from separatrix.data.data_table import DataTable
+
 MOST_ROWS = 1000  # that are predicted with a column shuffled
 MOST_COLUMNS = 200
 REPEATS = 3
@@ -41,7 +43,7 @@ def original_columns(features: Sequence[str] | None, d: int) -> dict[str, list[i
 
 def permutation_importance(
     fits: Sequence[tuple[Any, Any]],
-    X: Any,  # shape: (n, d)
+    X: Any,  # shape: (n, d), or a `DataTable`
     y: Any,  # shape: (n,)
     features: Sequence[str] | None = None,
     seed: int = 0,
@@ -57,19 +59,24 @@ def permutation_importance(
     >>> [one.column for one in found], bool(found[0].rise > 0.3)
     (['feature 1', 'feature 0'], True)
     """
-    columns = original_columns(features, X.shape[1])
+    table = isinstance(X, DataTable)
+    columns = {name: [] for name in X.columns} if table else original_columns(features, X.shape[1])
     if len(columns) > MOST_COLUMNS:
         return []
     rng = np.random.default_rng(seed)
     rises: dict[str, list[float]] = {name: [] for name in columns}
     for model, rows in fits:
         rows = rows[:MOST_ROWS]
-        part = X[rows].toarray() if issparse(X) else np.array(X[rows])
+        part: Any = X[rows] if table else X[rows].toarray() if issparse(X) else np.array(X[rows])
         before = float(np.mean(model.predict(_like(part, X)) != y[rows]))
         for name, own in columns.items():
             for _ in range(REPEATS):
-                shuffled = part.copy()
-                shuffled[:, own] = part[rng.permutation(len(rows))][:, own]
+                order = rng.permutation(len(rows))
+                if table:
+                    shuffled = part.with_column(name, order)
+                else:
+                    shuffled = part.copy()
+                    shuffled[:, own] = part[order][:, own]
                 after = float(np.mean(model.predict(_like(shuffled, X)) != y[rows]))
                 rises[name].append(after - before)
     found = [_summarise(name, np.array(values)) for name, values in rises.items()]

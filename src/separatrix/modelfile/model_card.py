@@ -16,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from separatrix.data.data_table import DataTable
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
 from separatrix.estimators.base.prepare import object_kernel
@@ -108,7 +109,9 @@ def data_hash(X: Any, y: Any = None) -> str:
     '4e281e29b680'
     """
     digest = hashlib.sha256()
-    if issparse(X):
+    if isinstance(X, DataTable):
+        _hash_table(digest, X)
+    elif issparse(X):
         X = csr_array(X)
         X.sum_duplicates()
         digest.update(f"csr {X.shape} {X.data.dtype.newbyteorder('<').str}".encode())
@@ -119,6 +122,18 @@ def data_hash(X: Any, y: Any = None) -> str:
     if y is not None:
         _hash_array(digest, _as_array(y))
     return digest.hexdigest()
+
+
+def _hash_table(digest: Any, table: DataTable) -> None:
+    """Hash the cells of a table, whatever the codes of its texts are."""
+    digest.update(f"table {table.columns}".encode("utf-8", "surrogatepass"))
+    _hash_array(digest, np.ascontiguousarray(table.numbers))
+    for codes, values in table.texts.values():
+        used, inverse = np.unique(codes, return_inverse=True)
+        words = np.array(["" if code < 0 else f"={values[code]}" for code in used], dtype=object)
+        order = np.argsort(words.astype(str), kind="stable")
+        _hash_array(digest, words[order])
+        _hash_array(digest, np.argsort(order).astype(np.int32)[inverse])
 
 
 def _as_array(values: Any) -> Any:

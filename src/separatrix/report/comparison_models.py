@@ -32,7 +32,9 @@ MOST_PANELS = 10  # classes whose weights are drawn as images
 
 def regions_section(name: str, model: Any, data: Dataset | None) -> Section | None:
     """Which class every place of the plane is given, where samples have two features."""
-    if model is None or data is None or getattr(data.X, "shape", (0, 0))[1] != 2:
+    if model is None or data is None or data.kind == "table":
+        return None
+    if getattr(data.X, "shape", (0, 0))[1] != 2:
         return None
     regions = decision_regions(model, data.X, data.y)
     figure = plot_regions(regions, data.X, data.y, names=data.features)

@@ -202,7 +202,8 @@ def _values(data: Dataset, rows: list[int]) -> tuple[list[str], list[list[Any]]]
         return [data.kind], [[_cut(data.X[row])] for row in rows]
     names = data.features or tuple(f"feature {j}" for j in range(data.X.shape[1]))
     values = _dense(data.X[rows])[:, :MOST_VALUES]
-    return list(names[:MOST_VALUES]), [list(line) for line in values]
+    cells = [[_cut(cell) if isinstance(cell, str) else cell for cell in line] for line in values]
+    return list(names[:MOST_VALUES]), cells
 
 
 def _cut(sample: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from separatrix.data.data_table import NUMERIC, ColumnSpec, DataTable, shown_date
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.importance import Importance, original_columns
 from separatrix.plots.figures import new_figure
@@ -39,11 +40,34 @@ def _columns(data: Dataset) -> Table | None:
     """A line for each column of the table, as it was before categories were encoded."""
     if len(getattr(data.X, "shape", ())) != 2 or data.features is None:
         return None
-    columns = original_columns(data.features, data.X.shape[1])
-    rows = [_describe(data, name, own) for name, own in list(columns.items())[:MOST_COLUMNS]]
+    if isinstance(data.X, DataTable):
+        columns: Sequence[Any] = data.X.specs
+        rows = [_describe_role(data.X, spec) for spec in columns[:MOST_COLUMNS]]
+    else:
+        columns = list(original_columns(data.features, data.X.shape[1]).items())
+        rows = [_describe(data, name, own) for name, own in columns[:MOST_COLUMNS]]
     left = f" The first {MOST_COLUMNS} of {len(columns)}." if len(columns) > MOST_COLUMNS else ""
     heads = ["column", "type", "missing %", "different values", "lowest", "median", "highest"]
     return Table(heads, rows, caption=f"Columns of the table.{left}")
+
+
+def _describe_role(table: DataTable, spec: ColumnSpec) -> list[Any]:
+    """A line for a column by its role; of one that is dropped the reason."""
+    if not spec.kept:
+        return [spec.name, f"{spec.role}: dropped ({spec.reason})", "", None, None, None, None]
+    if spec.role in NUMERIC:
+        column = table.number_column(spec.name)
+        known: Any = column[~np.isnan(column)]
+    else:
+        codes = table.texts[spec.name].codes
+        known = codes[codes >= 0]
+    missing = f"{100 * (1 - len(known) / max(1, len(table))):.1f}"
+    ends: list[Any] = [None, None, None]
+    if spec.role in ("number", "date") and len(known):
+        ends = [float(known.min()), float(np.median(known)), float(known.max())]
+    if spec.role == "date":
+        ends = [None if end is None else shown_date(end) for end in ends]
+    return [spec.name, spec.role, missing, len(np.unique(known)), *ends]
 
 
 def _describe(data: Dataset, name: str, own: list[int]) -> list[Any]:

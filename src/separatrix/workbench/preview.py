@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
+from separatrix.data.data_table import NUMERIC, DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
-from separatrix.data.read import format_of, read
+from separatrix.data.read import TABLES, format_of, read
 from separatrix.errors import DataError
 from separatrix.workbench.worker import Channel, describe_error
 
@@ -30,19 +33,21 @@ def main(channel: Channel, path: str) -> None:
 
 def preview(path: str) -> dict[str, Any]:
     """The number of rows, the columns, the likely target, notes and the first rows of a file."""
-    data = read(path)
+    from separatrix.data.read_table import read_table
+
+    format = format_of(path)
+    data = read_table(path) if format in TABLES else read(path)
     if data.y is None:
         raise DataError(f"{path} has samples, but no labels")
     if len(data.y) == 0:
         raise DataError(f"{path} has no rows")
     names: list[str] = []
-    if format_of(path) == "csv":
+    if format == "csv":
         names, rows = _table_rows(path)
     else:
         rows = _samples(data)
         if data.target:
-            features = dict.fromkeys(name.split("=")[0] for name in data.features or ())
-            names = [*features, data.target]
+            names = [*(data.features or ()), data.target]
     return {
         "rows": len(data.y),
         "columns": [{"name": name, "kind": _column_kind(name, data)} for name in names],
@@ -56,7 +61,9 @@ def _column_kind(name: str, data: Dataset) -> str:
     """Whether the reader took a column for numbers or for categories."""
     if name == data.target:
         return "number" if data.y.dtype.kind in "iuf" else "category"
-    return "number" if name in (data.features or ()) else "category"
+    specs = data.X.specs if isinstance(data.X, DataTable) else ()
+    roles = {spec.name: spec.role for spec in specs}
+    return "number" if roles.get(name) in NUMERIC else "category"
 
 
 def _table_rows(path: str) -> tuple[list[str], list[list[str]]]:
@@ -65,6 +72,7 @@ def _table_rows(path: str) -> tuple[list[str], list[list[str]]]:
     from separatrix.data.streams import open_
 
     with open_(path, Limits()) as source:
+        source.use_encoding()
         layout = detect_layout(source)
         head = next(iter(text_blocks(source)), b"")
     text = io.StringIO(head[:HEAD].decode("utf-8", errors="replace"), newline="")
@@ -79,8 +87,14 @@ def _table_rows(path: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _samples(data: Dataset) -> list[list[str]]:
-    """The first samples with their labels, of a file that is not a table."""
+    """The first samples with their labels, of a file that is not delimited text."""
     X, labels = data.X[:ROWS], [str(label) for label in data.y[:ROWS]]
+    if isinstance(X, DataTable):
+        shown = np.asarray(X).tolist()
+        return [
+            [*("" if cell is None else str(cell) for cell in row), label]
+            for row, label in zip(shown, labels, strict=True)
+        ]
     if isinstance(X, list):
         return [[label, str(x)] for x, label in zip(X, labels, strict=True)]
     X = X.toarray() if hasattr(X, "toarray") else X

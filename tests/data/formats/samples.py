@@ -15,6 +15,32 @@ TEXT = "ham\tsee you at noon\nspam\tyou have won 1,000 \u00a3\n\nham\t\n".encode
 PROMOTERS = b"+,S10,\t\ttactagcaatacgcttgc\n-,1019,\t\tgcgttcggtggttaagta\n"
 SPLICE = b"EI,    ATRINS-DONOR-521,    CCAGCTGCATCACAGGAGN\nN,  X,   CCRSDACCAGCTGCATCAC\n"
 
+ARFF = b"""% from Weka
+@RELATION houses
+@attribute 'floor area' numeric
+@ATTRIBUTE heating {gas, 'heat pump', oil}
+@attribute note string
+@attribute sold date "yyyy-MM-dd"
+@attribute class {0,1}
+@data
+81.5,gas,'it''s \\'fine\\'',2020-01-31,0
+?,'heat pump',"two, words",?,1
+{0 70, 1 oil, 2 x}
+"""
+JSON_LINES = b"""{"age": 31, "job": "clerk", "smokes": true, "class": "a"}
+{"age": 45.5, "job": null, "smokes": false, "class": "b", "more": [1, 2]}
+
+{"job": "cook", "class": "a"}
+"""
+ROLES = (
+    "sep=;\nid;preis;anteil;datum;ja;stadt;notiz;class\n"
+    + "".join(
+        f"A-{i};{i}.048,{i % 10};{i} %;{1 + i % 28:02d}.01.2020;{('ja', 'nein')[i % 2]};"
+        f"{('Zürich', 'Bern', '-')[i % 3]};ein Text mit {i} Wörtern;{i % 2}\n"
+        for i in range(1, 25)
+    )
+).encode()
+
 TABLES = [
     b'age,job,"home, town",class\n31,clerk,"O""Hare",a\n45.5,cook,Rome,b\n?,clerk,,a\n',
     b"5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,2.5,virginica\n\n",

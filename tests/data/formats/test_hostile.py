@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from tests.data.formats import fuzz
 from tests.data.formats.samples import (
+    ARFF,
     ARROW_TABLE,
     ESL,
+    JSON_LINES,
     PROMOTERS,
+    ROLES,
     SPLICE,
     SVMLIGHT,
     TABLES,
@@ -23,16 +26,20 @@ from tests.data.formats.samples import (
     tu,
 )
 
+from separatrix.data.formats.arff import read_arff
 from separatrix.data.formats.arrow import read_arrow
 from separatrix.data.formats.dna import read_dna
 from separatrix.data.formats.esl import read_esl
 from separatrix.data.formats.graph_folder import read_tu
 from separatrix.data.formats.idx import read_images
+from separatrix.data.formats.json_lines import read_json_lines
 from separatrix.data.formats.npz import read_npy, read_npz
 from separatrix.data.formats.svmlight import read_svmlight
 from separatrix.data.formats.table import read_csv
 from separatrix.data.formats.text import read_text
+from separatrix.data.limits import Limits
 from separatrix.data.read import FORMATS, format_of, read
+from separatrix.data.read_table import read_table
 
 X = np.arange(6.0).reshape(3, 2)
 CUT = b"\n=====\n"  # between the files of a folder that travels as one
@@ -61,6 +68,11 @@ def read_any_but_tables(path):
     return None if "target" in FORMATS[format].options else read(path, format=format)
 
 
+def read_roles(path):
+    """A table with the roles of its columns."""
+    return read_table(path, limits=Limits(rows=100_000))
+
+
 def read_for_a_model(source):
     return read_csv(source, features=["age", "job=cook", "home, town=Rome"])
 
@@ -77,14 +89,17 @@ READERS = {  # seeds, suffix, and how many of 2,000 files are read at least
     read_images: (IDX, "", 1),
     read_text: ([TEXT, gzip.compress(TEXT * 3, mtime=0)], ".txt", 1),
     read_folder: ([CUT.join(TRIANGLE_AND_PATH.values())], ".txt", 1),
-    read_any_but_tables: ([*SVMLIGHT, ESL, TEXT, PROMOTERS, NPZ[0], npy(X), IDX[0]], "", 1),
+    read_arff: ([ARFF], ".arff", 20),
+    read_json_lines: ([JSON_LINES], ".jsonl", 20),
+    read_roles: ([*TABLES, ROLES, ROLES.decode().encode("utf-16")], ".csv", 300),
+    read_any_but_tables: ([*SVMLIGHT, TEXT, PROMOTERS, NPZ[0], npy(X), IDX[0]], "", 1),
 }
 every_reader = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
 
 
 def survives(reader, runs, seed):
     seeds, suffix, _ = READERS[reader]
-    of_paths = reader in (read_folder, read_any_but_tables)
+    of_paths = reader in (read_folder, read_any_but_tables, read_roles)
     return fuzz.survives(reader if of_paths else from_path(reader), seeds, suffix, runs, seed)
 
 

@@ -108,9 +108,10 @@ def test_columns_without_a_name_are_named_by_position(write):
     assert read_csv(write(",b,class\n1,2,3\n")).features == ("x1", "b")
 
 
-def test_two_columns_of_one_name_are_refused(write):
-    with pytest.raises(DataFileError, match=r"data:1: found two columns named 'a'"):
-        read_csv(write("a,a,b\n1,2,3\n"))
+def test_two_columns_of_one_name_are_numbered(write):
+    found = read_csv(write("a,a,b\n1,2,3\n"))
+    assert found.features == ("a", "a_2")
+    assert found.notes == ("columns of the same name were numbered: 'a' is now 'a_2'",)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_what_is_a_number_and_what_is_not(write):
         assert read_csv(write(f"{cell},0\n2,1\n"), header=False).X[0, 0] == float(cell.strip('"'))
     exact = read_csv(write("9007199254740993,0\n2,1\n"), header=False).X[0, 0]
     assert exact == float("9007199254740993")
-    for cell in ("true", "2020-01-01", "12:30", "1_0", "0x10", "1,5", "1e", "--1", "1 2", "１"):
+    for cell in ("true", "2020-01-01", "12:30", "1_0", "0x10", "1e", "--1", "1 2", "１"):
         found = read_csv(write(f"2;0\n{cell};1\n"), header=False, delimiter=";")
         assert found.features == tuple(f"x1={value}" for value in sorted(["2", cell]))
 
@@ -171,6 +172,11 @@ def test_a_text_far_down_makes_the_whole_column_a_category(write, rows):
 
     found = read_csv(write("\n".join(["a,b", *numbers, "many,0"])))
 
+    if rows > 3:
+        assert found.features == ("a",)
+        assert np.isnan(found.X[-1, 0])
+        assert found.notes[0].startswith("a: 1 of 200,001 cells are not numbers ('many')")
+        return
     assert found.features == ("a=0", "a=1", "a=2", "a=many")
     assert found.X.sum(axis=0).tolist() == [
         sum(i % 3 == k for i in range(rows)) for k in range(3)
@@ -204,8 +210,6 @@ def test_a_missing_label_is_refused_with_its_place(write):
         ('a,b\n1,"x"y\n', r":2:6: found text after closing quotes, expected a delimiter"),
         ('a,b\n1,"x\n2,3\n', r":2: found quotes that are opened and not closed"),
         ("a,b\n1,x\0\n", r":2:4: found a zero byte"),
-        (b"a,b\n1,caf\xe9\n", r":2:6: found the byte 0xe9, expected UTF-8 text"),
-        ("a,b\n1,2\n".encode("utf-16"), r":1: found UTF-16 text"),
         ("", r":1: found nothing, expected at least one row"),
         ("\n \n", r":1: found nothing"),
         ("a,b\n", r": found no rows"),
@@ -283,8 +287,8 @@ def test_numbers_are_categories_where_the_model_says_so(write):
 def test_many_categories_make_a_sparse_matrix_of_the_same_values(write, monkeypatch):
     path = write("\n".join(["n,v,c,y", *(f"{i % 5},0,k{i},{i % 2}" for i in range(30))]))
     dense = read_csv(path)
-    monkeypatch.setattr("separatrix.data.formats.columns.SPARSE_WIDTH", 10)
-    monkeypatch.setattr("separatrix.data.formats.columns.SPARSE_TIMES", 3)
+    monkeypatch.setattr("separatrix.data.formats.one_hot.SPARSE_WIDTH", 10)
+    monkeypatch.setattr("separatrix.data.formats.one_hot.SPARSE_TIMES", 3)
     sparse = read_csv(path)
     again = read_csv(path, features=dense.features)
 
@@ -359,7 +363,7 @@ def test_a_place_is_counted_through_all_blocks(write, monkeypatch):
         (b'x;y\r\n1"2";0\r\n2,5;1\r\n\r\n', ('x=1"2"', "x=2,5")),
         (b'a, b\n"1" , 0\n2,\t1 \n \n', ("a",)),
         (b'v,w\r 1 , "p"\r2,q', ("v",)),
-        (b"a,b\nNAN,1\n2,0\n", ("a=2", "a=NAN")),
+        (b"a,b\nNAN,1\n2,0\n", ("a",)),
         (b"a,b\n nan ,1\n2,0\n", ("a",)),
     ],
 )
@@ -408,15 +412,15 @@ def _require_column(found, name, column):
 
 def test_parameters_are_checked(write):
     path = write(MIXED)
-    for wrong in ({"header": "yes"}, {"delimiter": "|"}, {"delimiter": ""}):
+    for wrong in ({"header": "yes"}, {"delimiter": "^"}, {"encoding": "klingon"}):
         with pytest.raises(ParameterError):
             read_csv(path, **wrong)
 
 
 def test_texts_that_nearly_all_differ_are_noted_and_plain_categories_are_not(write):
-    rows = "".join(f'"{i},5",{"ab"[i % 2]},{i % 2}\n' for i in range(40))
+    rows = "".join(f'"{i},5x",{"ab"[i % 2]},{i % 2}\n' for i in range(40))
     (note,) = read_csv(write("length,job,class\n" + rows)).notes
-    assert note.startswith("length: 40 different texts in 40 rows, such as '0,5', are read as")
+    assert note.startswith("length: 40 different texts in 40 rows, such as '0,5x', are read as")
 
 
 def test_a_column_named_as_a_value_of_another_is_refused(write):

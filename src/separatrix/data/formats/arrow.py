@@ -6,7 +6,9 @@ read, and every batch is validated in full before it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,13 +17,17 @@ import pyarrow.parquet
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.columns import (
     ColumnChoice,
+    MissingLabel,
     TableBuilder,
-    as_dataset,
+    TableContents,
     choose_columns,
+    drop_unlabelled,
     require_target,
 )
+from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.streams import ByteSource
 from separatrix.errors import SeparatrixError
+from separatrix.validation import require_choice
 
 Batches = Callable[[Sequence[str]], Iterable[Any]]
 
@@ -30,27 +36,47 @@ def read_arrow(
     source: ByteSource,
     *,
     target: str | int | None = "auto",
+    missing_label: MissingLabel = "error",
     features: Sequence[str] | None = None,
 ) -> Dataset:
     """The samples of a Parquet, Feather or Arrow file; the first bytes tell which it is.
 
-    Integers, floats and decimals are numbers; texts, booleans, dates and times are categories.
-    `target`, `features` and one-hot categories are as for `read_csv`.
+    Integers, floats and decimals are numbers; texts, booleans, dates and times are categories. Options
+    and one-hot categories are as for `read_csv`.
     """
-    require_target("read_arrow", target)
+    contents = scan_arrow(source, target=target, missing_label=missing_label, features=features)
+    return as_dataset(source, contents)
+
+
+def scan_arrow(
+    source: ByteSource,
+    *,
+    target: str | int | None = "auto",
+    missing_label: MissingLabel = "error",
+    features: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    as_text: Sequence[str] = (),
+    by_columns: bool = False,
+) -> TableContents:
+    """The columns of a Parquet, Feather or Arrow file; options as for `scan_csv`."""
     content = source.read_all()
-    try:
+    with _refuse_damaged(source):
         schema, batches = _open_content(source, content)
-        names = tuple(schema.names)
-        if not names or len(set(names)) < len(names) or not all(names):
-            raise source.error(found=f"columns named {names!r:.80}", expected="other names")
-        choice = choose_columns(source, names, target, features)
-        numbers = [name for name in choice.used if _is_number(source, schema, name, choice)]
-        texts = [name for name in choice.used if name not in numbers]
-        builder = TableBuilder(source, numbers, texts, choice.target)
-        for batch in batches(choice.used):
-            batch.validate(full=True)
-            builder.add(pa.Table.from_batches([_encode_texts(batch, texts)]))
+        return collect_columns(
+            *(source, schema, batches),
+            target=target,
+            missing_label=missing_label,
+            features=features,
+            columns=columns,
+            as_text=as_text,
+            by_columns=by_columns,
+        )
+
+
+@contextmanager
+def _refuse_damaged(source: ByteSource) -> Iterator[None]:
+    try:
+        yield
     except SeparatrixError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError) as error:
@@ -58,7 +84,36 @@ def read_arrow(
         raise source.error(
             found=f"a damaged file ({reason})", expected="Parquet, Feather or Arrow"
         ) from None
-    return as_dataset(source, builder.table(), choice)
+
+
+def collect_columns(
+    source: ByteSource,
+    schema: Any,
+    batches: Batches,
+    *,
+    target: str | int | None = "auto",
+    missing_label: MissingLabel = "error",
+    features: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    as_text: Sequence[str] = (),
+    by_columns: bool = False,
+    how: str = "typed columns",
+) -> TableContents:
+    """The columns of Arrow batches; options as for `scan_csv`."""
+    require_target("read_arrow", target)
+    require_choice("read_arrow", "missing_label", missing_label, ("error", "drop"))
+    names = tuple(schema.names)
+    if not names or len(set(names)) < len(names) or not all(names):
+        raise source.error(found=f"columns named {names!r:.80}", expected="other names")
+    choice = choose_columns(source, names, target, features, columns=columns, as_text=as_text)
+    numbers = [name for name in choice.used if _is_number(source, schema, name, choice)]
+    texts = [name for name in choice.used if name not in numbers]
+    builder = TableBuilder(source, numbers, texts, choice.target, missing_label)
+    for batch in batches(choice.used):
+        batch.validate(full=True)
+        builder.add(pa.Table.from_batches([_encode_texts(batch, texts)]))
+    table, dropped = drop_unlabelled(builder.table("F" if by_columns else "C"), choice.target)
+    return TableContents(replace(table, order=tuple(choice.used)), choice, tuple(dropped), how)
 
 
 def _open_content(source: ByteSource, content: bytes) -> tuple[Any, Batches]:
@@ -115,7 +170,8 @@ def _is_number(source: ByteSource, schema: Any, name: str, choice: ColumnChoice)
         raise source.error(
             found=f"{kind} in {name!r}", expected="numbers, as the model was fitted on"
         )
-    return number and name != choice.target and (choice.features is None or required)
+    free = choice.features is None and name not in choice.as_text
+    return number and name != choice.target and (free or required)
 
 
 def _encode_texts(batch: Any, texts: Sequence[str]) -> Any:

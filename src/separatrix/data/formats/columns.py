@@ -1,31 +1,22 @@
-"""From the columns of a table to a `Dataset`: the target, and one-hot categories."""
+"""The columns of a table: which are read, the target among them, and how they are collected."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
-from separatrix.data.dataset import Dataset
-from separatrix.data.formats.layout import MISSING, is_number
+from separatrix.data.data_table import Category
+from separatrix.data.numerals import MISSING, is_number
 from separatrix.data.streams import ByteSource
 from separatrix.errors import ParameterError
 
 TARGETS = ("target", "label", "class", "y")
 """Names of a target column, in any case, in order of preference."""
-
-SPARSE_WIDTH, SPARSE_TIMES = 1000, 10
-"""X is CSR if categories make it wider than this, and this many times as wide as the table."""
-
-FEW_CATEGORIES = 20
-"""A column with more categories, most of them different, is reported in the notes."""
 
 _SHORT_LABEL = 64  # longest label kept in an array of fixed width
 
@@ -39,6 +30,8 @@ class ColumnChoice(NamedTuple):
     used: list[str]  # in the order of the file
     target: str | None
     features: Features | None  # of a fitted model; None for all columns but the target
+    guess: str = ""  # why this is the target if nobody named it
+    as_text: frozenset[str] = frozenset()  # columns that are read as texts, whatever they hold
 
     def numeric(self) -> set[str]:
         """Columns that must hold numbers."""
@@ -50,16 +43,56 @@ def choose_columns(
     names: Sequence[str],
     target: str | int | None = None,
     features: Sequence[str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    as_text: Collection[str] = (),
+    texts: Collection[str] = (),
+    header: bool = True,
 ) -> ColumnChoice:
-    """The columns of the features and the target; target="auto" never takes a feature."""
-    if features is None:
-        column = _find_target(source, names, target)
-        return ColumnChoice(list(names), column, None)
-    wanted = _find_features(source, names, features)
-    taken = {column for column, _ in wanted}
+    """The columns of the features and the target; target="auto" never takes a feature.
+
+    `columns` are read whatever they hold, where `features` may be values of categories; those in
+    `as_text` are read as texts. `texts` are the columns that seem to hold texts.
+    """
+    if columns is not None:
+        _require_columns(source, names, columns)
+        taken, wanted = set(columns), None
+    elif features is not None:
+        wanted = _find_features(source, names, features)
+        taken = {column for column, _ in wanted}
+    else:
+        guess = _guess_target(source, names, texts, header) if target == "auto" else ("", "")
+        column = guess[0] or _find_target(source, names, target)
+        return ColumnChoice(list(names), column, None, guess[1], frozenset(as_text))
     column = _find_target(source, names, target, taken)
     used = [name for name in names if name in taken or name == column]
-    return ColumnChoice(used, column, wanted)
+    return ColumnChoice(used, column, wanted, as_text=frozenset(as_text))
+
+
+def _require_columns(source: ByteSource, names: Sequence[str], columns: Sequence[str]) -> None:
+    known = set(names)
+    for column in columns:
+        if column not in known:
+            close = get_close_matches(column, names, n=1)
+            raise source.error(
+                found=f"no column named {column!r}",
+                expected=f"one among {format_names(names)}",
+                hint=f"the model was fitted on it; is it {close[0]!r}?"
+                if close
+                else "pass a file with the columns that the model was fitted on",
+            )
+
+
+def _guess_target(
+    source: ByteSource, names: Sequence[str], texts: Collection[str], header: bool
+) -> tuple[str, str]:
+    """The likely target, and why; the first column if only that one holds texts and nothing is named."""
+    found = _detect_target(source, names, ()) or ""
+    if found.casefold() in TARGETS:
+        return found, "by its name"
+    if not header and len(names) > 2 and set(texts) == {names[0]}:
+        return names[0], "the only column of texts"
+    return found, "the last column"
 
 
 def require_target(owner: str, target: object) -> None:
@@ -85,7 +118,7 @@ def _find_target(
             close = get_close_matches(target, names, n=1)
             raise source.error(
                 found=f"no column named {target!r}",
-                expected=f"a target among {_format_names(names)}",
+                expected=f"a target among {format_names(names)}",
                 hint=f"did you mean {close[0]!r}?" if close else "",
             )
         return target
@@ -122,7 +155,7 @@ def _find_features(source: ByteSource, names: Sequence[str], features: Sequence[
         if split is None:
             raise source.error(
                 found=f"no column for the feature {feature!r}",
-                expected=f"one among {_format_names(names)}",
+                expected=f"one among {format_names(names)}",
                 hint="pass a file with the columns that the model was fitted on",
             )
         found.append(split)
@@ -146,13 +179,6 @@ def _split_feature(names: set[str], feature: str) -> tuple[str, str | None] | No
     return None
 
 
-class Category(NamedTuple):
-    """A column of texts: the code of each row, -1 for missing, and the text of each code."""
-
-    codes: npt.NDArray[np.int32]  # shape: (n,)
-    values: list[str]
-
-
 @dataclass(frozen=True)
 class ColumnTable:
     """Columns of a file: one matrix of numbers, and categories."""
@@ -161,15 +187,40 @@ class ColumnTable:
     numbers: npt.NDArray[np.float64]  # shape: (rows, numbers)
     number_names: tuple[str, ...]
     categories: dict[str, Category]
+    order: tuple[str, ...] = ()  # names of all columns as in the file; () for numbers first
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, in the order of the file."""
+        return self.order or (*self.number_names, *self.categories)
+
+
+class TableContents(NamedTuple):
+    """What a reader found in a table."""
+
+    table: ColumnTable
+    choice: ColumnChoice
+    notes: tuple[str, ...] = ()
+    how: str = ""  # how the file was read, in a few words
+    roles: Mapping[str, str] = {}  # that the file declares
+
+
+MissingLabel = Literal["error", "drop"]
 
 
 class TableBuilder:
     """Collects a `ColumnTable` from Arrow tables, within the limits of the source."""
 
     def __init__(
-        self, source: ByteSource, numbers: Sequence[str], texts: Sequence[str], target: str | None
+        self,
+        source: ByteSource,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        target: str | None,
+        missing_label: MissingLabel = "error",
     ) -> None:
         self.source, self.numbers, self.target = source, tuple(numbers), target
+        self.drops = missing_label == "drop"
         self.rows = 0
         self._tables: list[Any] = []  # of numbers
         self._codes: dict[str, list[npt.NDArray[np.int32]]] = {name: [] for name in texts}
@@ -193,22 +244,17 @@ class TableBuilder:
         codes = [_code(known, value) for value in column.dictionary.to_pylist()]
         indices = column.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
         found: npt.NDArray[np.int32] = np.array([*codes, -1], dtype=np.int32)[indices]
-        if name == self.target and (found < 0).any():
+        if name == self.target and not self.drops and (found < 0).any():
             row = int(np.argmax(found < 0))
             line = locate_row(row) if locate_row else ()
             position = "" if line else f", row {self.rows - len(found) + row + 1:,}"
             missing = f"no label in {name!r}{position}"
-            raise self.source.error(*line, found=missing, expected="one in every row")
-        most = self.source.limits.categories
-        if name != self.target and len(known) > most:
             raise self.source.error(
-                found=f"more than {most:,} different texts in {name!r}",
-                expected="a column of numbers or of fewer categories",
-                hint="leave the column out, or raise `categories` of Limits",
+                *line, found=missing, expected="one in every row", hint=MISSING_LABEL_HINT
             )
         return found
 
-    def table(self) -> ColumnTable:
+    def table(self, order: Literal["C", "F"] = "C") -> ColumnTable:
         """The columns added so far; the builder is empty afterwards."""
         if not self.rows:
             raise self.source.error(found="no rows", expected="at least one")
@@ -216,17 +262,39 @@ class TableBuilder:
             name: Category(np.concatenate(codes), list(self._values[name]))
             for name, codes in self._codes.items()
         }
-        numbers, end = np.empty((self.rows, len(self.numbers))), self.rows
-        scratch = np.empty((len(self.numbers), max(part.num_rows for part in self._tables)))
+        numbers, end = np.empty((self.rows, len(self.numbers)), order=order), self.rows
+        longest = max(part.num_rows for part in self._tables)
+        scratch = np.empty((len(self.numbers), longest if order == "C" else 0))
         while self._tables:  # each is released once copied, so that memory is not doubled
             part = self._tables.pop()
-            rows = scratch[:, : part.num_rows]
+            to = numbers[end - part.num_rows : end]
+            rows = scratch[:, : part.num_rows] if order == "C" else to.T
             for row, column in zip(rows, part.columns, strict=True):
                 numeric = column if column.type == "double" else column.cast("double", safe=False)
                 row[:] = numeric.to_numpy()
-            numbers[end - part.num_rows : end] = rows.T
+            if order == "C":
+                to[:] = rows.T
             end -= part.num_rows
         return ColumnTable(self.rows, numbers, self.numbers, categories)
+
+
+MISSING_LABEL_HINT = "--missing-label drop sets such rows aside"
+
+
+def drop_unlabelled(table: ColumnTable, target: str | None) -> tuple[ColumnTable, list[str]]:
+    """The rows that have a label, and a note of how many have none."""
+    if target is None:
+        return table, []
+    kept = np.flatnonzero(table.categories[target].codes >= 0)
+    lost = table.rows - len(kept)
+    if not lost:
+        return table, []
+    categories = {n: Category(codes[kept], v) for n, (codes, v) in table.categories.items()}
+    order: Any = "F" if table.numbers.flags.f_contiguous else "C"
+    numbers = np.asarray(table.numbers[kept], order=order)
+    part = replace(table, rows=len(kept), numbers=numbers, categories=categories)
+    rows = f"{lost:,} of {table.rows:,} rows have"
+    return part, [f"{rows} no label in {target!r} and are set aside"]
 
 
 def _code(known: dict[str, int], value: str | None) -> int:
@@ -234,111 +302,7 @@ def _code(known: dict[str, int], value: str | None) -> int:
     return -1 if value in MISSING else known.setdefault(value, len(known))
 
 
-def as_dataset(source: ByteSource, table: ColumnTable, choice: ColumnChoice) -> Dataset:
-    """X and y of a table; X has the features of a model, else all columns but the target.
-
-    Numbers come first, in their order, then every value of every category, sorted.
-    """
-    y = None if choice.target is None else _labels(table.categories[choice.target])
-    features = choice.features
-    if features is None:
-        categories = {n: values for n, values in table.categories.items() if n != choice.target}
-        features = [(column, None) for column in table.number_names]
-        features += [
-            (column, v) for column in categories for v in sorted(categories[column].values)
-        ]
-        notes = _note_identifiers(categories)
-    else:
-        notes = _note_unseen(table, features)
-    names = tuple(column if value is None else f"{column}={value}" for column, value in features)
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise source.error(
-            found=f"a column and a value of another that both become {twice!r}",
-            expected="features whose names differ",
-            hint="rename the column",
-        )
-    X = _matrix(source, table, features)
-    return Dataset(
-        Path(source.name).name,
-        *(X, y),
-        features=names,
-        target=choice.target or "",
-        notes=tuple(notes),
-    )
-
-
-def _note_identifiers(categories: dict[str, Category]) -> list[str]:
-    """A note for each column of texts that nearly identifies the row."""
-    notes = []
-    for column, (codes, values) in categories.items():
-        rows = int((codes >= 0).sum())
-        if len(values) > max(FEW_CATEGORIES, rows / 2):
-            notes.append(
-                f"{column}: {len(values)} different texts in {rows} rows, such as {values[0]!r:.40}, "
-                "are read as categories; numbers need a decimal point, and a column of names, dates "
-                "or texts is best left out"
-            )
-    return notes
-
-
-def _note_unseen(table: ColumnTable, features: Features) -> list[str]:
-    """A note for each column with values that no feature stands for."""
-    notes = []
-    for column in dict.fromkeys(column for column, value in features if value is not None):
-        codes, values = table.categories[column]
-        known = {value for other, value in features if other == column}
-        unseen = [i for i, value in enumerate(values) if value not in known]
-        rows = int(np.isin(codes, unseen).sum())
-        if rows:
-            shown = _format_names([values[i] for i in unseen])
-            notes.append(f"{column}: {rows} rows have values the model has not seen: {shown}")
-    return notes
-
-
-def _matrix(source: ByteSource, table: ColumnTable, features: Features) -> Any:
-    """X; a missing or unknown category is zero in all of its columns."""
-    shape = (table.rows, len(features))
-    if tuple(column for column, _ in features) == table.number_names:
-        return table.numbers
-    hot: dict[str, dict[str | None, int]] = {}
-    for i, (column, value) in enumerate(features):
-        if value is not None:
-            hot.setdefault(column, {})[value] = i
-    position = {name: i for i, name in enumerate(table.number_names)}
-    to = [i for i, (_, value) in enumerate(features) if value is None]
-    numbers = table.numbers[:, [position[features[i][0]] for i in to]]
-    ones = [_find_ones(table.categories[column], columns) for column, columns in hot.items()]
-    if shape[1] > max(SPARSE_WIDTH, SPARSE_TIMES * len({column for column, _ in features})):
-        rows, columns = np.nonzero(numbers)
-        data = np.concatenate([numbers[rows, columns], np.ones(sum(len(r) for r, _ in ones))])
-        at = zip((rows, np.array(to, dtype=np.int32)[columns]), *ones, strict=True)
-        where = tuple(np.concatenate(parts).astype(np.int32) for parts in at)
-        X = scipy.sparse.coo_array((data, where), shape=shape).tocsr()
-        X.sort_indices()
-        return X
-    if shape[0] * shape[1] > source.limits.values:
-        raise source.error(
-            found=f"{shape[0]:,} rows that become {shape[1]:,} columns",
-            expected=f"at most {source.limits.values:,} values",
-            hint="leave out columns of many categories, or raise `values` of Limits",
-        )
-    X = np.zeros(shape)
-    X[:, to] = numbers
-    for rows, columns in ones:
-        X[rows, columns] = 1.0
-    return X
-
-
-def _find_ones(category: Category, columns: dict[str | None, int]) -> tuple[Any, Any]:
-    """Rows and columns of X that are one for a category; `columns` are those of its values."""
-    to = np.array([columns.get(value, -1) for value in category.values] + [-1], dtype=np.int32)
-    found = to[category.codes]  # code -1 is the last entry
-    rows = np.flatnonzero(found >= 0)
-    return rows, found[rows]
-
-
-def _labels(category: Category) -> npt.NDArray[Any]:
+def labels_of(category: Category) -> npt.NDArray[Any]:
     """Labels as integers if all are integral, else as floats, else as texts.
 
     A label with a leading zero, such as 007, is a text.
@@ -357,6 +321,7 @@ def _has_leading_zero(value: str) -> bool:
     return len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
 
 
-def _format_names(names: Sequence[str], most: int = 8) -> str:
+def format_names(names: Sequence[str], most: int = 8) -> str:
+    """The first names, quoted, and the number of the others."""
     shown = ", ".join(repr(name)[:40] for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -9,17 +9,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from separatrix.data.streams import UTF8_HINT, ByteSource, unpacked_suffix
+from separatrix.data.numerals import MISSING, is_missing, is_number, is_numeral
+from separatrix.data.streams import BLOCK, ByteSource, unpacked_suffix
 
-DELIMITERS = (",", ";", "\t", " ")
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None")
-"""Cells that stand for a missing value."""
+DELIMITERS = (",", ";", "\t", "|", " ")
+DELIMITER_NAMES = {
+    "tab": "\t",
+    "\\t": "\t",
+    "space": " ",
+    "comma": ",",
+    "semicolon": ";",
+    "pipe": "|",
+}
+"""Words for delimiters, for a command line."""
 
 _SAMPLE_RECORDS, _SAMPLE_BYTES = 100, 1 << 18
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
-)
-_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+_BOM = b"\xef\xbb\xbf"
+_SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[ \t]*\r?\n', re.IGNORECASE)  # Excel's
+_DECIMAL_COMMA = re.compile(r"(?<![0-9]),|,(?![0-9])")
 
 
 @dataclass(frozen=True)
@@ -30,23 +37,19 @@ class TableLayout:
     header: bool
     names: tuple[str, ...]
     texts: frozenset[str] = frozenset()  # columns that seem to hold texts; need not be complete
+    notes: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+
+    def __str__(self) -> str:
+        words = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes", " ": "blanks"}
+        header = "header" if self.header else "no header"
+        return f"{self.encoding.upper()}, {words[self.delimiter]}, {header}"
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell is a decimal number or an infinity.
-
-    >>> [cell for cell in ("1", "-.5e3", "007", "+inf", "1_0", "nan", "") if is_number(cell)]
-    ['1', '-.5e3', '007', '+inf']
-    """
-    return _NUMBER.fullmatch(cell) is not None
-
-
-def text_blocks(source: ByteSource) -> Iterator[bytes]:
-    """Blocks of complete lines, the first without its byte order mark; UTF-16 is refused."""
-    blocks = source.blocks()
+def text_blocks(source: ByteSource, size: int = BLOCK) -> Iterator[bytes]:
+    """Blocks of complete lines, the first without its byte order mark."""
+    blocks = source.blocks(size)
     first = next(blocks, b"")
-    if first.startswith(_UTF16_BOMS):
-        raise source.error(1, found="UTF-16 text", expected="UTF-8 text", hint=UTF8_HINT)
     if first:
         yield first.removeprefix(_BOM)
     yield from blocks
@@ -59,16 +62,18 @@ def detect_layout(
     header: bool | None = None,
     features: Sequence[str] | None = None,
 ) -> TableLayout:
-    """The layout of a source at its beginning, to which it is rewound.
+    """The layout of a source at its beginning; the source is rewound to its first record.
 
     `features` are names of a fitted model: a first record that has one of them is a header.
     """
+    given, start = _skip_separator_line(source)
+    delimiter = delimiter or given
     head = b""
     for block in text_blocks(source):
         head += block
         if len(head) >= _SAMPLE_BYTES:
             break
-    source.rewind()
+    source.rewind(*start)
     _require_columns(source, head, DELIMITERS if delimiter is None else (delimiter,))
     text = head[:_SAMPLE_BYTES].decode("utf-8", errors="replace")
     if len(head) > _SAMPLE_BYTES:
@@ -82,11 +87,23 @@ def detect_layout(
     if header is None:
         header = bool(set(features or ()) & set(records[0])) or _has_header(records)
     width = len(records[0])
-    names = _column_names(source, records[0]) if header else default_names(width)
+    names = _column_names(records[0]) if header else default_names(width)
+    notes = _note_renamed(records[0], names) if header else ()
     sample = records[header : header + 20]
     samples = ({row[i] for row in sample if i < len(row)} for i in range(width))
     texts = (name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells))
-    return TableLayout(delimiter, header, names, frozenset(texts))
+    return TableLayout(delimiter, header, names, frozenset(texts), notes, source.encoding)
+
+
+def _skip_separator_line(source: ByteSource) -> tuple[str | None, tuple[int, int]]:
+    """The delimiter of Excel's line `sep=;`, which is skipped, and where the records begin."""
+    found = _SEPARATOR_LINE.match(bytes(source.read_up_to(32)))
+    delimiter = found[1].decode("latin-1") if found else ""
+    if found is None or delimiter not in DELIMITERS:
+        source.rewind()
+        return None, (0, 1)
+    source.rewind(found.end(), 2)
+    return delimiter, (found.end(), 2)
 
 
 def default_names(columns: int) -> tuple[str, ...]:
@@ -121,13 +138,20 @@ def _sample_records(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _detect_delimiter(text: str) -> str:
-    """The first one that splits the first records into equally many cells, more than one."""
+    """The first one that splits the first records into equally many cells, more than one.
+
+    A comma that is only seen between digits is a decimal comma if another delimiter splits them, too.
+    """
+    found = []
     for delimiter in DELIMITERS:
         sizes = {len(row) for row in _sample_records(text, delimiter)[:20]}
         if len(sizes) == 1 and sizes.pop() > 1:
-            return delimiter
+            found.append(delimiter)
     first = text.split("\n", 1)[0]
-    return max(DELIMITERS[:3], key=first.count)
+    if not found:
+        return max(DELIMITERS[:4], key=first.count)
+    decimal = found[0] == "," and len(found) > 1 and found[1] != " "
+    return found[1] if decimal and not _DECIMAL_COMMA.search(text) else found[0]
 
 
 def _has_header(records: list[list[str]]) -> bool:
@@ -136,10 +160,10 @@ def _has_header(records: list[list[str]]) -> bool:
     A single record is a header if nothing in it is a number.
     """
     first, below = records[0], records[1:]
-    texts = [not is_number(cell) and cell not in MISSING for cell in first]
+    texts = [not is_value(cell) for cell in first]
     for column, text in enumerate(texts):
         cells = {row[column] for row in below if column < len(row)}.difference(MISSING)
-        if text and cells and _is_numeric(cells):
+        if text and cells and all(map(is_value, cells)):
             return True
     if not all(texts) or len(set(first)) < len(first):
         return False
@@ -147,19 +171,44 @@ def _has_header(records: list[list[str]]) -> bool:
     return not recurs
 
 
+def is_value(cell: str) -> bool:
+    """Whether a cell is a number, a date or missing: no name of a column."""
+    return is_numeral(cell) or is_number(cell) or is_missing(cell) or bool(_DATE.match(cell))
+
+
+_DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[ T].*)?$")
+
+
 def _is_numeric(cells: set[str]) -> bool:
     return all(is_number(cell) or cell in MISSING for cell in cells)
 
 
-def _column_names(source: ByteSource, cells: list[str]) -> tuple[str, ...]:
-    """Names from a header; a column without one is named by its position."""
-    names = tuple(cell or name for cell, name in zip(cells, default_names(len(cells)), strict=True))
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise source.error(
-            1,
-            found=f"two columns named {twice!r}",
-            expected="unique names",
-            hint="rename one, or pass header=False if the first row is data",
-        )
-    return names
+def _column_names(cells: list[str]) -> tuple[str, ...]:
+    """Names from a header; a column without one is named by its position, a repeated one numbered."""
+    return number_names(
+        [cell or name for cell, name in zip(cells, default_names(len(cells)), strict=True)]
+    )
+
+
+def number_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names that all differ: the second column named a becomes a_2.
+
+    >>> number_names(["a", "b", "a", "a_2", "a"])
+    ('a', 'b', 'a_3', 'a_2', 'a_4')
+    """
+    given, taken, found = set(names), set[str](), list[str]()
+    last = dict.fromkeys(names, 1)  # number of the latest column of a name
+    for name in names:
+        unique = name
+        while unique in taken or (unique != name and unique in given):
+            last[name] += 1
+            unique = f"{name}_{last[name]}"
+        taken.add(unique)
+        found.append(unique)
+    return tuple(found)
+
+
+def _note_renamed(cells: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    pairs = zip(cells, names, strict=True)
+    renamed = [f"{cell!r} is now {name!r}" for cell, name in pairs if cell and cell != name]
+    return (f"columns of the same name were numbered: {', '.join(renamed)}",) if renamed else ()

@@ -6,10 +6,12 @@ to see which columns hold texts or which cell is wrong, and split cell by cell t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,10 +21,12 @@ from separatrix.data.formats.cells import MalformedRecordError, RecordSplitter, 
 from separatrix.data.formats.columns import (
     ColumnChoice,
     ColumnTable,
+    MissingLabel,
     TableBuilder,
     choose_columns,
 )
-from separatrix.data.formats.layout import MISSING, TableLayout, is_number, text_blocks
+from separatrix.data.formats.layout import TableLayout, text_blocks
+from separatrix.data.numerals import MISSING, is_number
 from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
 
@@ -32,21 +36,25 @@ _MISSING = pa.array(MISSING)
 
 
 def read_columns(
-    source: ByteSource, layout: TableLayout, choice: ColumnChoice | None = None
+    source: ByteSource,
+    layout: TableLayout,
+    choice: ColumnChoice | None = None,
+    missing_label: MissingLabel = "error",
+    order: Literal["C", "F"] = "C",
 ) -> ColumnTable:
     """The columns of delimited text from the position of the source on; by default all of them.
 
     A column with a cell that is neither a number nor missing is a category, and so is the target.
     """
     choice = choice or choose_columns(source, layout.names)
-    return _RecordReader(source, layout, choice).read()
+    return _RecordReader(source, layout, choice).read(missing_label, order)
 
 
 class _RecordBlock(NamedTuple):
     """Complete records: `raw` from the offset `start` on."""
 
     raw: bytes
-    line: int  # of the first byte of raw
+    position: int  # of the first byte of raw in the file
     start: int = 0
     text: bytes = b""  # the same records for pyarrow
 
@@ -56,30 +64,32 @@ class _RecordReader:
 
     def __init__(self, source: ByteSource, layout: TableLayout, choice: ColumnChoice) -> None:
         self.source, self.layout = source, layout
-        self.used, self.target, features = choice
+        self.used, self.target, features = choice.used, choice.target, choice.features
         self.start = source.position, source.line
         self.splitter = RecordSplitter(layout.delimiter, len(layout.names))
         self.required = choice.numeric()
         self.categories = set() if self.target is None else {self.target}
         if features is not None:
             self.categories |= set(self.used) - self.required
-        self.texts = self.categories | (layout.texts if features is None else set())
+        self.categories |= choice.as_text.intersection(self.used)
+        hints = layout.texts.intersection(self.used) if features is None else set()
+        self.texts = self.categories | hints
 
-    def read(self) -> ColumnTable:
+    def read(self, missing_label: MissingLabel, order: Literal["C", "F"]) -> ColumnTable:
         """The table; read again if a column that seemed numeric turns out to hold texts."""
         hinted = self.texts - self.categories
         while True:
             self.source.rewind(*self.start)
             numbers = [name for name in self.used if name not in self.texts]
             texts = [name for name in self.used if name in self.texts]
-            builder = TableBuilder(self.source, numbers, texts, self.target)
+            builder = TableBuilder(self.source, numbers, texts, self.target, missing_label)
             found: set[str] = set()
-            for number, block in enumerate(self._blocks()):
-                self._add(builder, block, found)
+            for number, (block, parsed) in enumerate(self._parse_ahead(builder, found)):
+                self._add(builder, block, parsed, found)
                 if found and number == 0:
                     break  # no need to look for more before the second pass
             if not found:
-                table = builder.table()
+                table = builder.table(order)
                 found = {
                     name for name in hinted if all(map(is_number, table.categories[name].values))
                 }
@@ -90,45 +100,48 @@ class _RecordReader:
 
     def _blocks(self) -> Iterator[_RecordBlock]:
         """Blocks of complete records, without the header."""
-        held, line, header = b"", self.start[1], self.layout.header
+        held, position, header = b"", self.start[0], self.layout.header
         for block in self._batches():
-            block = held + block
-            self._require_no_zero_byte(block, line)
+            block = held + block if held else block
+            self._require_no_zero_byte(block, position)
             start = 0
             if header:
-                start = next((end for _, end in self._split(_RecordBlock(block, line))), 0)
+                start = next((end for _, end in self._split(_RecordBlock(block, position))), 0)
                 header = not start
             end = start
             if not header:
-                text, end = self._normalize(_RecordBlock(block, line, start))
+                text, end = self._normalize(_RecordBlock(block, position, start))
                 if text:
-                    yield _RecordBlock(block[:end], line, start, text)
+                    yield _RecordBlock(block, position, start, text)
             held = block[end:]
-            line += newlines(block[:end])
+            position += end
             if len(held) > self.source.limits.line_bytes:
                 break
         if held:
-            line += newlines(held[: self.splitter.skip_empty(held)])
+            line = self._line(position) + newlines(held[: self.splitter.skip_empty(held)])
             raise self.source.error(
                 line, found="quotes that are opened and not closed", expected='"..." around a cell'
             )
 
+    def _line(self, position: int) -> int:
+        return self.source.line_at(position, self.start)
+
     def _batches(self) -> Iterator[bytes]:
         parts, size = list[bytes](), 0
-        for block in text_blocks(self.source):
+        for block in text_blocks(self.source, _BATCH_BYTES):
             parts.append(block)
             size += len(block)
-            if size >= _BATCH_BYTES:
+            if size >= _BATCH_BYTES // 2:  # a block ends with its last complete line
                 yield b"".join(parts)
                 parts, size = [], 0
         if parts:
             yield b"".join(parts)
 
-    def _require_no_zero_byte(self, block: bytes, line: int) -> None:
+    def _require_no_zero_byte(self, block: bytes, position: int) -> None:
         offset = block.find(b"\0")
         if offset >= 0:
             raise self.source.error(
-                *locate(block, line, offset),
+                *locate(block, self._line(position), offset),
                 found="a zero byte",
                 expected="UTF-8 text",
                 hint=UTF8_HINT,
@@ -147,16 +160,33 @@ class _RecordReader:
             raise self._malformed(error, block) from None
 
     def _malformed(self, error: MalformedRecordError, block: _RecordBlock) -> DataFileError:
-        where = locate(block.raw, block.line, error.offset)
+        where = locate(block.raw, self._line(block.position), error.offset)
         return self.source.error(*where, found=error.found, expected=error.expected)
 
-    def _add(self, builder: TableBuilder, block: _RecordBlock, found: set[str]) -> None:
-        """Add the records of a block; `found` gets the columns that turn out to hold texts."""
+    def _parse_ahead(
+        self, builder: TableBuilder, found: set[str]
+    ) -> Iterator[tuple[_RecordBlock, Any]]:
+        """Each block with its columns, None if pyarrow refuses it; the next one is parsed meanwhile."""
         types = {name: pa.float64() for name in builder.numbers} | dict.fromkeys(self.texts, _TEXT)
-        try:
-            table = None if found else self._parse(block, types)
-        except pa.ArrowInvalid:
-            table = None
+
+        def parse(block: _RecordBlock) -> Any:
+            try:
+                return None if found else self._parse(block, types)
+            except pa.ArrowInvalid:
+                return None
+
+        with ThreadPoolExecutor(1) as pool:
+            waiting: deque[tuple[_RecordBlock, Future[Any]]] = deque()
+            for block in self._blocks():
+                waiting.append((block, pool.submit(parse, block)))
+                if len(waiting) > 1:
+                    first, parsed = waiting.popleft()
+                    yield first, parsed.result()
+            for first, parsed in waiting:
+                yield first, parsed.result()
+
+    def _add(self, builder: TableBuilder, block: _RecordBlock, table: Any, found: set[str]) -> None:
+        """Add the records of a block; `found` gets the columns that turn out to hold texts."""
         if table is None or _has_nan(block, table, builder.numbers):
             table = self._convert_exactly(builder.numbers, block, found)
         if not found:
@@ -218,15 +248,16 @@ class _RecordReader:
                 try:
                     cells[i].text.decode()
                 except UnicodeDecodeError:  # in the raw bytes, its offset is exact
-                    where = locate(block.raw, block.line, cells[i].offset)
+                    where = locate(block.raw, self._line(block.position), cells[i].offset)
                     self.source.decode(block.raw[cells[i].offset :], *where)
-        return self.source.error(block.line, found="unreadable records", expected="delimited text")
+        line = self._line(block.position)
+        return self.source.error(line, found="unreadable records", expected="delimited text")
 
     def _locate(self, block: _RecordBlock, name: str, row: int) -> tuple[int, int]:
         """Line and column of a cell in a row of the block."""
         column = self.layout.names.index(name)
         cells, _ = next(islice(self._split(block), row, None))
-        return locate(block.raw, block.line, cells[column].offset)
+        return locate(block.raw, self._line(block.position), cells[column].offset)
 
 
 def _has_nan(block: _RecordBlock, table: Any, names: tuple[str, ...]) -> bool:

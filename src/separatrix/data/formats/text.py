@@ -7,11 +7,14 @@ import os
 import numpy as np
 
 from separatrix.data.dataset import Dataset
+from separatrix.data.encodings import FALLBACK, FALLBACK_NOTE
 from separatrix.data.streams import ByteSource
 
+_HEADERS = frozenset({"label", "class", "target", "category", "y", "labels", "v1"})
 
-def read_text(source: ByteSource) -> Dataset:
-    """Texts as a list of strings, and their labels.
+
+def read_text(source: ByteSource, *, encoding: str | None = None) -> Dataset:
+    """Texts as a list of strings, and their labels; a first line such as label, tab, text is a header.
 
     >>> import tempfile
     >>> from separatrix.data.streams import open_
@@ -23,7 +26,10 @@ def read_text(source: ByteSource) -> Dataset:
     >>> data.X, data.y.tolist()
     (['see you at noon', 'you have won'], ['ham', 'spam'])
     """
-    texts, labels, known = [], [], set[str]()
+    texts, labels, known, notes = list[str](), list[str](), set[str](), list[str]()
+    source.use_encoding(encoding)
+    if encoding is None and source.encoding == FALLBACK:
+        notes.append(FALLBACK_NOTE)
     for line, raw in source.lines():
         if not raw:
             continue
@@ -35,10 +41,14 @@ def read_text(source: ByteSource) -> Dataset:
                 found=f"{label[:40]!r}" + ("" if tab else " and no tab"),
                 expected="a label, a tab, then the text",
             )
+        if not texts and line == 1 and label.strip("\ufeff ").casefold() in _HEADERS:
+            notes.append(f"the first line, {label[:40]!r}, is taken for a header")
+            continue
         source.require_label(label, known, line)
         texts.append(words)
         labels.append(label)
         source.require_limit("rows", len(texts), line=line)
     if not texts:
         raise source.error(found="no text", expected="at least one line")
-    return Dataset(os.path.basename(source.name), texts, np.array(labels), kind="text")
+    name = os.path.basename(source.name)
+    return Dataset(name, texts, np.array(labels), kind="text", notes=tuple(notes))

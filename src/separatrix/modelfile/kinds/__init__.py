@@ -6,6 +6,7 @@ from separatrix.modelfile.kinds import (
     linear,
     neighbors,
     preprocessing,
+    tables,
     wrappers,
 )
 from separatrix.modelfile.schema import ModelSchema
@@ -17,4 +18,5 @@ KINDS: dict[str, ModelSchema] = {
     **gaussian.KINDS,
     **wrappers.KINDS,
     **preprocessing.KINDS,
+    **tables.KINDS,
 }

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.data import catalogue
-from separatrix.data.formats.columns import Category
+from separatrix.data.data_table import Category
 from separatrix.data.formats.layout import detect_layout
 from separatrix.data.limits import Limits
 from separatrix.data.streams import open_

@@ -1,0 +1,77 @@
+"""Dates and times in the cells of a table: one format for a column, seconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from separatrix.types import Vector
+
+_DAYS = (
+    *("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d-%b-%Y"),
+    *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y"),
+)
+_TIMES = ("%H:%M:%S", "%H:%M")
+FORMATS = (
+    *_DAYS,
+    *(f"{day} {time}" for day in _DAYS for time in _TIMES),
+    *_TIMES,
+    *("%Y-%m", "%b %Y", "%Y%m%d"),
+)
+"""Formats of dates as of `strptime`, the likelier one first; fractions and zones are cut off."""
+
+LEAST_SHARE = 0.95
+_SAMPLE = 500  # different texts that decide about a format
+_LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3} ?[0-9]|[0-9]{8}")
+_FRACTION_AND_ZONE = r"(:[0-9]{2})([.,][0-9]+)?( ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?$"
+
+
+def parse_dates(texts: Sequence[str], format: str) -> Vector:
+    """Seconds since 1970 of texts in a format, NaN for others; time zones are ignored.
+
+    >>> parse_dates(["1970-01-02T00:00:01.5Z", "soon"], "%Y-%m-%d %H:%M:%S").tolist()
+    [86401.0, nan]
+    """
+    return _parse(_normalize(texts), format)
+
+
+def find_format(texts: Sequence[str], *, compact: bool = False) -> str | None:
+    """The format that reads nearly all of some different texts; `compact` allows 20240131.
+
+    >>> find_format(["31.12.2020", "01.02.2021"]), find_format(["3/4/20", "13/4/20"])
+    ('%d.%m.%Y', '%d/%m/%y')
+    """
+    if not any(_LIKELY.search(text) for text in texts[:20]):
+        return None
+    some = _normalize(texts[:_SAMPLE])
+    best, most = None, LEAST_SHARE * len(some)
+    for format in FORMATS:
+        if format == "%Y%m%d" and not compact:
+            continue
+        read = int(np.isfinite(_parse(some, format)).sum())
+        if read and read >= most and (best is None or read > most):
+            best, most = format, read
+    return best
+
+
+def _normalize(texts: Sequence[str]) -> pa.Array:
+    column = pa.array(texts, pa.large_string())
+    column = pc.replace_substring_regex(column, r"([0-9])T([0-9])", r"\1 \2")
+    return pc.replace_substring_regex(column, _FRACTION_AND_ZONE, r"\1")
+
+
+def _parse(column: pa.Array, format: str) -> Vector:
+    four = format.replace("%Y", "[0-9]{4}").replace("%y", "[0-9]{2}")
+    for code in ("%m", "%d", "%H", "%M", "%S"):
+        four = four.replace(code, "[0-9]{1,2}")
+    four = four.replace("%b", "[A-Za-z]{3}").replace("%B", "[A-Za-z]+").replace(".", "[.]")
+    fits = pc.match_substring_regex(column, f"^{four}$")  # strptime alone accepts more
+    stamps = pc.strptime(
+        pc.if_else(fits, column, None), format=format, unit="s", error_is_null=True
+    )
+    seconds = pc.cast(stamps.cast(pa.int64()), pa.float64())
+    return np.asarray(seconds.to_numpy(zero_copy_only=False), dtype=float)

@@ -1,0 +1,82 @@
+"""Encodings of text files: detected from the first bytes, converted to UTF-8 while a file is read."""
+
+from __future__ import annotations
+
+import codecs
+from typing import IO
+
+from separatrix.errors import ParameterError
+
+FALLBACK = "cp1252"
+"""Encoding of bytes that are not UTF-8: Windows in Western Europe, a superset of Latin-1."""
+
+FALLBACK_NOTE = "the bytes are not UTF-8 and were read as Windows-1252; --encoding names another"
+
+_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_ZERO_SHARE = 0.3  # of every second byte, in UTF-16 text without a byte order mark
+_BLOCK = 1 << 20
+
+
+def detect_encoding(head: bytes) -> str:
+    """The encoding of a text that begins with these bytes.
+
+    >>> detect_encoding("Zürich".encode()), detect_encoding("Zürich".encode("latin-1"))
+    ('utf-8', 'cp1252')
+    >>> detect_encoding("a;b".encode("utf-16")), detect_encoding("a;b;c".encode("utf-16-be"))
+    ('utf-16', 'utf-16-be')
+    """
+    for bom, encoding in _BOMS.items():
+        if head.startswith(bom):
+            return encoding
+    pairs = len(head) // 2
+    if b"\0" in head and pairs:
+        zeros = [head[start : 2 * pairs : 2].count(0) / pairs for start in (0, 1)]
+        if max(zeros) > _ZERO_SHARE and min(zeros) < 0.05:
+            return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut off
+    except UnicodeDecodeError:
+        return FALLBACK
+    return "utf-8"
+
+
+def require_encoding(owner: str, encoding: str | None) -> None:
+    """Refuse a name that is not an encoding of text."""
+    if encoding is None:
+        return
+    try:
+        known = codecs.lookup(encoding)._is_text_encoding
+    except (LookupError, TypeError, ValueError):
+        known = False
+    if not known:
+        must_be = "an encoding of text, such as utf-8, latin-1 or utf-16"
+        raise ParameterError(owner, "encoding", must_be, encoding)
+
+
+def _keep_control(error: UnicodeError) -> tuple[str, int]:
+    """Bytes that a code page leaves undefined are control characters, as in Latin-1."""
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error("separatrix-control", _keep_control)
+
+
+class Transcoder:
+    """A stream of bytes in some encoding, read as UTF-8."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        single_byte = encoding == FALLBACK
+        errors = "separatrix-control" if single_byte else "strict"
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors)
+        self._stream, self._text, self._ended = stream, b"", False
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` more bytes of UTF-8; none only at the end."""
+        while not self._text and not self._ended:
+            part = self._stream.read(min(max(size, 2), _BLOCK))
+            self._ended = not part
+            decoded = self._decoder.decode(part, final=self._ended)
+            self._text = decoded.encode("utf-8", errors="replace")  # a lone surrogate becomes ?
+        found, self._text = self._text[:size], self._text[size:]
+        return found

@@ -1,0 +1,160 @@
+"""Weka's format ARFF: declared attributes, then dense or sparse rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from separatrix.data.dataset import Dataset
+from separatrix.data.formats.columns import TableContents, format_names
+from separatrix.data.formats.one_hot import as_dataset
+from separatrix.data.formats.rows import scan_rows
+from separatrix.data.numerals import is_number
+from separatrix.data.streams import ByteSource
+
+_QUOTED = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
+_ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE | re.DOTALL)
+_CELL = re.compile(rf"\s*({_QUOTED}|[^,\t]*)\s*(,|\t|$)")
+_PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|[^,]*)\s*(,|$)")
+_NUMERIC = ("numeric", "real", "integer")
+
+
+class Attribute(NamedTuple):
+    """A declared column: its type, and the values of a nominal one."""
+
+    name: str
+    type: str  # number, nominal, string or date
+    values: tuple[str, ...] = ()
+
+
+def read_arff(source: ByteSource, **options: Any) -> Dataset:
+    """The samples of an ARFF file; options as for `read_csv`."""
+    return as_dataset(source, scan_arff(source, **options))
+
+
+def scan_arff(source: ByteSource, *, encoding: str | None = None, **options: Any) -> TableContents:
+    """The columns of an ARFF file; nominal attributes are categories, whatever their values look like."""
+    source.use_encoding(encoding)
+    lines = source.lines()
+    attributes = _read_header(source, lines)
+    contents = scan_rows(
+        *(source, [attribute.name for attribute in attributes], _rows(source, lines, attributes)),
+        how=f"{len(attributes)} declared attributes",
+        **options,
+    )
+    roles = {a.name: "category" for a in attributes if a.type == "nominal" and len(a.values) > 2}
+    return contents._replace(roles=roles)
+
+
+def _read_header(source: ByteSource, lines: Iterator[tuple[int, bytes]]) -> list[Attribute]:
+    found: list[Attribute] = []
+    for number, line in lines:
+        text = source.decode(line, number).removeprefix("\ufeff").strip()
+        word = text.split(None, 1)[0].lower() if text else ""
+        if not text or text.startswith("%") or word == "@relation":
+            continue
+        if word == "@data":
+            if not found:
+                raise source.error(number, found="@data", expected="@attribute lines before it")
+            return found
+        declared = _ATTRIBUTE.fullmatch(text)
+        attribute = _declare(declared) if declared else None
+        if attribute is None:
+            raise source.error(
+                number,
+                1,
+                found=f"{text[:40]!r}",
+                expected="@attribute NAME and numeric, string, date or {value, ...}",
+            )
+        found.append(attribute)
+        source.require_limit("columns", len(found), line=number)
+    raise source.error(found="no line @data", expected="@data before the rows")
+
+
+def _declare(declared: re.Match[str]) -> Attribute | None:
+    name, kind = _unquote(declared[1]), declared[2].strip()
+    if kind.startswith("{") and kind.endswith("}"):
+        return Attribute(name, "nominal", tuple(_split_cells(kind[1:-1]) or ()))
+    word = kind.split(None, 1)[0].lower()
+    if word in _NUMERIC:
+        return Attribute(name, "number")
+    return Attribute(name, word) if word in ("string", "date") else None
+
+
+def _rows(
+    source: ByteSource, lines: Iterator[tuple[int, bytes]], attributes: list[Attribute]
+) -> Iterator[list[Any]]:
+    known = [set(attribute.values) for attribute in attributes]
+    zero = [_default(attribute) for attribute in attributes]
+    for number, line in lines:
+        text = source.decode(line, number).strip()
+        if not text or text.startswith("%"):
+            continue
+        sparse = text.startswith("{") and text.endswith("}")
+        cells = _split_sparse(text[1:-1], zero) if sparse else _split_cells(text)
+        if cells is None or len(cells) != len(attributes):
+            count = "unreadable cells" if cells is None else f"{len(cells)} cells"
+            raise source.error(number, 1, found=count, expected=f"{len(attributes)} cells")
+        yield [
+            _convert(source, number, cell, attribute, values)
+            for cell, attribute, values in zip(cells, attributes, known, strict=True)
+        ]
+
+
+def _default(attribute: Attribute) -> str:
+    """What a sparse row leaves out: 0, or the first value of a nominal attribute."""
+    return attribute.values[0] if attribute.values else "0"
+
+
+def _convert(
+    source: ByteSource, line: int, cell: str, attribute: Attribute, values: set[str]
+) -> Any:
+    if cell in ("?", ""):
+        return None
+    if attribute.type == "number":
+        if not is_number(cell):
+            raise source.error(
+                line, found=f"{cell!r:.40} in {attribute.name!r}", expected="a number or ?"
+            )
+        return float(cell)
+    if attribute.type == "nominal" and cell not in values:
+        raise source.error(
+            line,
+            found=f"{cell!r:.40} in {attribute.name!r}",
+            expected=f"one of its values {format_names(attribute.values)}",
+        )
+    return cell
+
+
+def _split_cells(text: str) -> list[str] | None:
+    """The cells of a dense row; None if its quotes do not match."""
+    if "'" not in text and '"' not in text and "\t" not in text:
+        return [cell.strip() for cell in text.split(",")]
+    cells, at = [], 0
+    while True:
+        found = _CELL.match(text, at)
+        if found is None:
+            return None
+        cells.append(_unquote(found[1].strip()))
+        at = found.end()
+        if not found[2]:
+            return cells if at == len(text) else None
+
+
+def _split_sparse(text: str, zero: list[str]) -> list[str] | None:
+    """The cells of a sparse row such as `1 0.5, 3 red`."""
+    cells, at = list(zero), 0
+    while at < len(text.rstrip()):
+        found = _PAIR.match(text, at)
+        if found is None or len(found[1]) > 9 or int(found[1]) >= len(cells):
+            return None
+        cells[int(found[1])] = _unquote(found[2].strip())
+        at = found.end()
+    return cells
+
+
+def _unquote(text: str) -> str:
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text

@@ -1,0 +1,102 @@
+"""Columns of texts that are numbers in another notation, or numbers with a few words among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.data.data_table import Category
+from separatrix.data.formats.columns import ColumnTable, format_names
+from separatrix.data.numerals import MISSING_WORDS, is_missing, is_numeral, parse_numbers
+
+FEW_WORDS = 0.05
+"""A column is read as numbers if at most this share of its cells are other texts."""
+
+MOST_DIFFERENT_WORDS = 5
+"""... and at most this many different ones."""
+
+
+_SAMPLE = 20
+
+
+class NumberColumn(NamedTuple):
+    """A column of texts that was read as numbers."""
+
+    values: Any  # shape: (n,)
+    convention: str
+    notes: list[str]
+
+
+def interpret_numbers(
+    table: ColumnTable, target: str | None = None
+) -> tuple[ColumnTable, list[str]]:
+    """The table with columns of numbers in another notation as numbers, and notes of what was done."""
+    found: dict[str, NumberColumn] = {}
+    for name, category in table.categories.items():
+        if name != target and (column := as_numbers(name, category)) is not None:
+            found[name] = column
+    if not found:
+        return table, []
+    numbers = np.column_stack([table.numbers, *(column.values for column in found.values())])
+    categories = {name: c for name, c in table.categories.items() if name not in found}
+    notes = [note for column in found.values() for note in column.notes]
+    names = (*table.number_names, *found)
+    return replace(table, numbers=numbers, number_names=names, categories=categories), notes
+
+
+def as_numbers(
+    name: str, category: Category, convention: str | None = None, *, forced: bool = False
+) -> NumberColumn | None:
+    """A column of texts as numbers if nearly all cells are, or if `forced`; else None."""
+    codes, values = category
+    counts = np.bincount(codes[codes >= 0], minlength=len(values))
+    if (not len(values) or _begins_with_zero(values)) and not forced:
+        return None
+    if not forced and not _may_be_numbers(values, counts):
+        return None
+    parsed = parse_numbers(values, counts, convention)
+    wrong = np.flatnonzero(parsed.wrong)
+    rows, bad = int(counts.sum()), int(counts[wrong].sum())
+    right = int(counts[~np.isnan(parsed.values)].sum())
+    few = len(wrong) <= MOST_DIFFERENT_WORDS and bad <= FEW_WORDS * rows
+    if not forced and (not right or not few):
+        return None
+    notes = []
+    if bad:
+        words = format_names([values[i] for i in wrong], 3)
+        notes.append(
+            f"{name}: {bad:,} of {rows:,} cells are not numbers ({words}) and count as missing; "
+            f"--category {name} keeps them as words"
+        )
+    if parsed.convention != "plain":
+        example = next(values[i] for i in range(len(values)) if not np.isnan(parsed.values[i]))
+        shown = f"{parsed.values[values.index(example)]:g}"
+        notes.append(f"{name}: numbers written as {parsed.convention}: {example!r} is {shown}")
+    return NumberColumn(np.append(parsed.values, np.nan)[codes], parsed.convention, notes)
+
+
+def _may_be_numbers(values: list[str], counts: Any) -> bool:
+    """Whether most of the most frequent texts are numbers: cheap, where a table has many columns."""
+    some = np.argsort(-counts, kind="stable")[:_SAMPLE]
+    numbers = sum(is_numeral(values[i]) or is_missing(values[i]) for i in some.tolist())
+    return numbers >= len(some) / 2
+
+
+def _begins_with_zero(values: list[str]) -> bool:
+    """Whether a text such as 007 or 01234 shows that these are codes and not numbers."""
+    return any(len(text) > 1 and text[0] == "0" and text[1].isdigit() for text in values)
+
+
+def drop_missing_words(category: Category) -> Category:
+    """A column of texts in which words such as - and n.a. are missing values."""
+    codes, values = category
+    marks = MISSING_WORDS - {"-"} if "+" in values else MISSING_WORDS
+    absent = [i for i, value in enumerate(values) if value in marks]
+    if not absent:
+        return category
+    to = np.full(len(values) + 1, -1, dtype=np.int32)
+    kept = [i for i in range(len(values)) if i not in set(absent)]
+    to[kept] = np.arange(len(kept))
+    return Category(to[codes], [values[i] for i in kept])

@@ -1,0 +1,111 @@
+"""Rows of Python values to the columns of a table: worksheets, databases, JSON lines, ARFF, frames."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from separatrix.data.formats.arrow import collect_columns
+from separatrix.data.formats.columns import TableContents
+from separatrix.data.formats.layout import default_names, is_value, number_names
+from separatrix.data.limits import Limits
+from separatrix.data.streams import ByteSource
+from separatrix.errors import DataError
+
+_BATCH = 50_000  # rows converted at once
+
+
+def scan_rows(
+    source: ByteSource, names: Sequence[str], rows: Iterable[Sequence[Any]], **options: Any
+) -> TableContents:
+    """The columns of rows of Python values; options as for `collect_columns`."""
+    unique = number_names(
+        [name or other for name, other in zip(names, default_names(len(names)), strict=True)]
+    )
+    columns: list[list[Any]] = [[] for _ in unique]
+    count = 0
+    for row in rows:
+        count += 1
+        source.require_limit("rows", count)
+        source.require_limit("values", count * len(unique))
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    if not count:
+        raise source.error(found="no rows", expected="at least one")
+    arrays = [as_array(values) for values in columns]
+    return scan_arrow_table(source, pa.table(dict(zip(unique, arrays, strict=True))), **options)
+
+
+def scan_arrow_table(source: ByteSource, table: Any, **options: Any) -> TableContents:
+    """The columns of an Arrow table."""
+    batches = lambda names: table.select(list(names)).to_batches(max_chunksize=_BATCH)  # noqa: E731
+    return collect_columns(source, table.schema, batches, **options)
+
+
+def as_array(values: Sequence[Any]) -> Any:
+    """An Arrow array of numbers, booleans or texts from Python values of any types."""
+    types = {type(value) for value in values} - {type(None)}
+    if types <= {bool}:
+        return pa.array(values, pa.bool_() if types else pa.string())
+    if types <= {int, float}:
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    return pa.array([_as_text(value) for value in values], pa.string())
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, datetime.datetime):
+        midnight = value.time() == datetime.time(0)
+        return value.date().isoformat() if midnight else value.replace(tzinfo=None).isoformat(" ")
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).decode("utf-8", errors="replace")
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    return str(value)
+
+
+def split_header(rows: Sequence[Sequence[Any]], header: bool | None) -> bool:
+    """Whether the first row names the columns: texts, at least one above a column of other values."""
+    if header is not None or not rows:
+        return bool(header)
+    first, below = rows[0], rows[1:100]
+    if any(cell is not None and not isinstance(cell, str) for cell in first):
+        return False
+    texts = [isinstance(cell, str) and not is_value(cell) for cell in first]
+    seen = [{_as_text(row[j]) for row in below} for j in range(len(first))]
+    return all(
+        text or cell in (None, "") for text, cell in zip(texts, first, strict=True)
+    ) and not any(cell in column for cell, column in zip(first, seen, strict=True) if cell)
+
+
+def memory_source(name: str, limits: Limits | None = None) -> ByteSource:
+    """A source without bytes, for limits and errors of tables that are in memory."""
+    return ByteSource(name, io.BytesIO(b""), limits or Limits())
+
+
+def frame_to_arrow(frame: Any) -> Any:
+    """A pandas, polars or pyarrow table as an Arrow table with unique names."""
+    if isinstance(frame, pa.Table):
+        table = frame
+    elif hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__dataframe__"):
+        try:
+            table = pa.table(frame)
+        except (pa.ArrowException, TypeError, ValueError):
+            table = pa.table({str(name): as_array(list(frame[name])) for name in frame.columns})
+    elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
+        table = pa.table({str(name): as_array(list(frame[name])) for name in frame.columns})
+    else:
+        raise DataError(
+            f"expected a table of pandas, polars or pyarrow; got {type(frame).__name__}"
+        )
+    names = [name for name in table.column_names if not name.startswith("__index_level_")]
+    table = table.select(names).replace_schema_metadata(None)
+    return table.rename_columns(list(number_names([str(name) for name in names])))

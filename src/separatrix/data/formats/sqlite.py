@@ -1,0 +1,61 @@
+"""Tables of SQLite databases: `file.db`, or `file.db:table` if there are several."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from separatrix.data.dataset import Dataset
+from separatrix.data.formats.columns import TableContents, format_names
+from separatrix.data.formats.one_hot import as_dataset
+from separatrix.data.formats.rows import memory_source, scan_rows
+from separatrix.data.limits import Limits
+from separatrix.data.streams import ByteSource, open_, split_table
+
+_MAGIC = b"SQLite format 3\0"
+
+
+def read_sqlite(path: str, limits: Limits | None = None, **options: Any) -> Dataset:
+    """The samples of a table of a database; options as for `read_csv`."""
+    return as_dataset(memory_source(path, limits), scan_sqlite(path, limits, **options))
+
+
+def scan_sqlite(path: str, limits: Limits | None = None, **options: Any) -> TableContents:
+    """The columns of a table of a database, which is opened for reading only."""
+    file, table = split_table(path)
+    with open_(file, limits) as source:
+        if not bytes(source.read_up_to(16)).startswith(_MAGIC):
+            raise source.error(found="another file", expected="an SQLite database")
+        address = f"file:{os.path.abspath(file).replace('?', '%3f').replace('#', '%23')}"
+        try:
+            with closing(sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)) as database:
+                return _scan(source, database, table, options)
+        except sqlite3.Error as error:
+            raise source.error(
+                found=f"a damaged database ({error})", expected="an SQLite database"
+            ) from None
+
+
+def _scan(
+    source: ByteSource, database: sqlite3.Connection, table: str, options: dict[str, Any]
+) -> TableContents:
+    found = database.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+    )
+    names = [str(row[0]) for row in found]
+    if not table and len(names) == 1:
+        table = names[0]
+    if table not in names:
+        missing = f"no table named {table!r}" if table else f"{len(names)} tables"
+        raise source.error(
+            found=missing,
+            expected=f"one among {format_names(names)}",
+            hint=f"name it behind a colon: {source.name}:TABLE",
+        )
+    quoted = table.replace('"', '""')
+    rows = database.execute(f'SELECT * FROM "{quoted}"')
+    columns = [str(entry[0]) for entry in rows.description]
+    source.require_limit("columns", len(columns), found=f"{len(columns):,} columns")
+    return scan_rows(source, columns, rows, how=f"table {table}", **options)

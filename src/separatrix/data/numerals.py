@@ -1,0 +1,178 @@
+"""Numbers as people write them: decimal comma, thousands, percent, currency; booleans in words.
+
+A column has one convention for all of its cells, because 48,440 alone may be either of two numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from separatrix.types import Flags, Vector
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None")
+"""Cells that stand for a missing value in every column."""
+
+MISSING_WORDS = frozenset(
+    {"-", "--", ".", "n.a.", "N.A.", "#NA", "<NA>", "NaT", "NAN", "Nan", "none", "Null"}
+    | {"#DIV/0!", "#NULL!", "#NUM!", "#REF!", "#VALUE!"}
+)
+"""Cells that stand for a missing value, except in the target, and - beside +."""
+
+BOOLEANS = (
+    *(("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on")),
+    *(("nein", "ja"), ("non", "oui"), ("falsch", "wahr"), ("faux", "vrai")),
+)
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
+)
+_SIGNS = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY"
+_EDGES = rf"^(?:{_SIGNS}|%|\s)+|(?:{_SIGNS}|%|\s)+$"
+_SIGNED = rf"^([+-])(?:{_SIGNS}|\s)+"
+_SPACES = "[ \u00a0\u202f'’]"
+
+
+class NumberFormat(NamedTuple):
+    """How the numbers of a column are written."""
+
+    name: str
+    pattern: str  # of a number without sign, currency and percent
+    thousands: str = ""  # characters to remove, as a class of a regular expression
+    decimal: str = "."
+
+
+_EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
+FORMATS = {
+    kind.name: kind
+    for kind in (
+        NumberFormat("plain", rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"),
+        NumberFormat("1,234.5", r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?", ","),
+        NumberFormat("1.234,5", rf"[0-9]+(?:,[0-9]*)?{_EXPONENT}", "", ","),
+        NumberFormat("1.234.567,5", r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?", "[.]", ","),
+        NumberFormat(
+            "1 234.5", rf"[1-9][0-9]{{0,2}}(?:{_SPACES}[0-9]{{3}})+(?:\.[0-9]*)?", _SPACES
+        ),
+        NumberFormat(
+            "1 234,5", rf"[1-9][0-9]{{0,2}}(?:{_SPACES}[0-9]{{3}})+(?:,[0-9]*)?", _SPACES, ","
+        ),
+    )
+}
+"""Every way to write a number by its name."""
+
+_PLAIN, _COMMA_DECIMAL = FORMATS["plain"], FORMATS["1.234,5"]
+_GROUPS = {  # what a column may mix: a format, and what numbers below 1,000 are written as
+    "plain": (_PLAIN,),
+    "1,234.5": (FORMATS["1,234.5"], _PLAIN),
+    "1.234,5": (FORMATS["1.234.567,5"], _COMMA_DECIMAL),
+    "1 234.5": (FORMATS["1 234.5"], _PLAIN),
+    "1 234,5": (FORMATS["1 234,5"], _COMMA_DECIMAL),
+}
+CONVENTIONS = tuple(_GROUPS)
+"""Names of the conventions of a column, the likelier one first."""
+
+_MATCHERS = {
+    name: re.compile(f"[+-]?(?:{'|'.join(kind.pattern for kind in kinds)})")
+    for name, kinds in _GROUPS.items()
+}
+_SAMPLE = 2000  # different texts that decide about a convention
+
+
+class ParsedNumbers(NamedTuple):
+    """The numbers of some texts, NaN for those that are not one."""
+
+    convention: str
+    values: Vector  # shape: (texts,)
+    wrong: Flags  # shape: (texts,); neither a number nor missing
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a plain decimal number or an infinity.
+
+    >>> [cell for cell in ("1", "-.5e3", "007", "+inf", "1_0", "nan", "") if is_number(cell)]
+    ['1', '-.5e3', '007', '+inf']
+    """
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def is_numeral(cell: str) -> bool:
+    """Whether a cell is a number in any convention, perhaps with a currency or a percent sign.
+
+    >>> [cell for cell in ("48,44", "1.234,5", "$5", "12 %", "3rd", "v2", "1,2,3") if is_numeral(cell)]
+    ['48,44', '1.234,5', '$5', '12 %']
+    """
+    inner = re.sub(_SIGNED, r"\1", re.sub(_EDGES, "", cell))
+    return any(matcher.fullmatch(inner) for matcher in _MATCHERS.values())
+
+
+def parse_numbers(
+    texts: Sequence[str],  # different from each other
+    counts: Any = None,  # shape: (texts,)
+    convention: str | None = None,
+) -> ParsedNumbers:
+    """The numbers of the texts of a column in one convention, by default the one that reads most rows.
+
+    >>> parse_numbers(["48,44", "1.048,5", "-3"]).values.tolist()
+    [48.44, 1048.5, -3.0]
+    >>> parse_numbers(["48,440", "$1,048", "12"]).values.tolist()
+    [48440.0, 1048.0, 12.0]
+    >>> parse_numbers(["12", "old", "15"]).wrong.tolist()
+    [False, True, False]
+    """
+    weights = np.ones(len(texts)) if counts is None else np.asarray(counts, dtype=float)
+    if convention is None:
+        some = np.argsort(-weights, kind="stable")[:_SAMPLE]
+        convention = _choose_convention([texts[i] for i in some], weights[some])
+    plus = "+" in texts
+    absent = np.array([is_missing(text, plus) for text in texts], dtype=bool)
+    values = _convert(texts, convention)
+    return ParsedNumbers(convention, values, np.isnan(values) & ~absent)
+
+
+def is_missing(text: str, plus: bool = False) -> bool:
+    """Whether a cell stands for a missing value, in a column with or without a +."""
+    return text in MISSING or (text in MISSING_WORDS and not (plus and text == "-"))
+
+
+def _choose_convention(texts: Sequence[str], weights: Vector) -> str:
+    """The first convention that reads the most rows."""
+    best, most = "plain", -1.0
+    for name in CONVENTIONS:
+        read = ~np.isnan(_convert(texts, name))
+        rows = float(weights[read].sum())
+        if rows > most:
+            best, most = name, rows
+    return best
+
+
+def _convert(texts: Sequence[str], convention: str) -> Vector:
+    """The numbers of texts, NaN where a text is not one in this convention."""
+    column = pa.array(texts, pa.large_string())
+    percent = pc.match_substring(column, "%").to_numpy(zero_copy_only=False)
+    column = pc.replace_substring_regex(column, _EDGES, "")
+    column = pc.replace_substring_regex(column, _SIGNED, r"\1")
+    pattern = "|".join(kind.pattern for kind in _GROUPS[convention])
+    fits = pc.match_substring_regex(column, f"^[+-]?(?:{pattern})$")
+    for kind in _GROUPS[convention]:
+        if kind.thousands:
+            column = pc.replace_substring_regex(column, kind.thousands, "")
+    if convention.endswith(",5"):
+        column = pc.replace_substring(column, ",", ".")
+    plain = pc.if_else(fits, column, None)
+    values = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False).astype(float)
+    found: Vector = np.where(percent, values / 100.0, values)
+    return found
+
+
+def find_boolean(texts: Sequence[str]) -> tuple[str, str] | None:
+    """The words for false and true if there are only these, in any case.
+
+    >>> find_boolean(["Yes", "no"]), find_boolean(["yes", "maybe"])
+    (('no', 'yes'), None)
+    """
+    words = {text.casefold() for text in texts}
+    return next((pair for pair in BOOLEANS if words == set(pair)), None)

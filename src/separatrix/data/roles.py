@@ -1,0 +1,303 @@
+"""Roles of the columns of a table, by rules on their values; the target plays no part in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.data.data_table import Category, ColumnSpec, DataTable
+from separatrix.data.dates import find_format, parse_dates
+from separatrix.data.formats.columns import ColumnTable, format_names
+from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
+from separatrix.data.numerals import find_boolean
+from separatrix.errors import DataError
+from separatrix.types import Vector
+
+MOST_CATEGORIES = 40
+"""A column of more different texts is "codes", "text" or "id"."""
+
+ID_SHARE, LEAST_ROWS = 0.9, 20
+"""Texts without blanks that differ in this share of at least so many rows are ids."""
+
+_ID_NAME = re.compile(
+    r"(?:.*[_\s.-])?(?:id|uuid|guid|key|index|nr|no|#)|.*[a-z]I[Dd]|rowid|rownames"
+)
+_INDEX_NAME = re.compile(r"x1||unnamed: ?[0-9]+|index|rownames|row", re.IGNORECASE)
+_ID_OR_INDEX = re.compile(f"(?:{_ID_NAME.pattern})|(?i:{_INDEX_NAME.pattern})")
+_SAMPLE = 1000  # different texts that decide about words and dates
+
+
+@dataclass(frozen=True)
+class RoleOverrides:
+    """Columns whose role the user names."""
+
+    drop: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    number: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()  # role by the rules, but never dropped, also not by `drop`
+
+    @property
+    def as_text(self) -> tuple[str, ...]:
+        """Columns that are read as texts, whatever they hold."""
+        return (*self.text, *self.date, *self.category)
+
+    def roles(self) -> dict[str, str]:
+        """The role of each named column; a column with two is refused."""
+        found: dict[str, str] = {}
+        named = {
+            "dropped": tuple(name for name in self.drop if name not in self.keep),
+            "text": self.text,
+            "date": self.date,
+            "category": self.category,
+            "number": self.number,
+        }
+        for role, names in named.items():
+            for name in names:
+                if found.setdefault(name, role) != role:
+                    raise DataError(
+                        f"column {name!r} was given two roles, {found[name]} and {role}"
+                    )
+        return found
+
+
+class RoleTable(NamedTuple):
+    """A table with roles, and remarks on its columns."""
+
+    table: DataTable
+    notes: tuple[str, ...]
+
+
+class _Column(NamedTuple):
+    """A column with its role: numbers or texts, if it is kept."""
+
+    spec: ColumnSpec
+    numbers: Vector | None = None
+    texts: Category | None = None
+    notes: Sequence[str] = ()
+
+
+def assign_roles(
+    columns: ColumnTable, target: str | None = None, overrides: RoleOverrides | None = None
+) -> RoleTable:
+    """The table with the role of each column but the target, in the order of the file."""
+    overrides = overrides or RoleOverrides()
+    given, keep = overrides.roles(), overrides.keep
+    names = [name for name in columns.names if name != target]
+    if unknown := [name for name in given if name not in columns.names]:
+        raise DataError(f"no column named {unknown[0]!r}; there are {format_names(names)}")
+    if target in given:
+        raise DataError(f"column {target!r} is the target, and no {given[str(target)]}")
+    position = {name: i for i, name in enumerate(columns.number_names)}
+    found = []
+    for j, name in enumerate(names):
+        if given.get(name) == "dropped":
+            found.append(_Column(ColumnSpec(name, "dropped", "", "you dropped it")))
+        elif name in position:
+            values = columns.numbers[:, position[name]]
+            asked = name in given or name in keep
+            found.append(_number_role(name, values, first=j == 0, asked=asked))
+        else:
+            column = _text_role(name, columns.categories[name], given.get(name))
+            if name in keep and not column.spec.kept:
+                column = _keep(name, columns.categories[name])
+            found.append(column)
+    return _assemble(found, columns.rows)
+
+
+def apply_roles(columns: ColumnTable, specs: Sequence[ColumnSpec]) -> RoleTable:
+    """The table with roles that a model was fitted to; other columns are left out."""
+    position = {name: i for i, name in enumerate(columns.number_names)}
+    found = []
+    for spec in specs:
+        if not spec.kept:
+            found.append(_Column(spec))
+        elif spec.name in position:
+            values = _finite(columns.numbers[:, position[spec.name]])
+            found.append(_Column(spec, numbers=values))
+        else:
+            found.append(_as_fitted(spec, columns.categories[spec.name]))
+    return _assemble(found, columns.rows)
+
+
+def _as_fitted(spec: ColumnSpec, category: Category) -> _Column:
+    """A column of texts in a role that is known."""
+    if spec.role == "number":
+        parsed = as_numbers(spec.name, category, spec.format or None, forced=True)
+        assert parsed is not None
+        return _Column(spec, numbers=_finite(parsed.values), notes=parsed.notes)
+    category = drop_missing_words(category)
+    if spec.role == "boolean":
+        return _Column(spec, numbers=_boolean(category, spec.format))
+    if spec.role == "date":
+        return _Column(spec, numbers=_take(parse_dates(category.values, spec.format), category))
+    return _Column(spec, texts=category)
+
+
+def _assemble(found: Sequence[_Column], rows: int) -> RoleTable:
+    numeric = [column.numbers for column in found if column.numbers is not None]
+    numbers = _shared_matrix(numeric)
+    if numbers is None:
+        numbers = np.empty((rows, len(numeric)), order="F")
+        for j, values in enumerate(numeric):
+            numbers[:, j] = values
+    texts = {c.spec.name: c.texts for c in found if c.texts is not None}
+    specs = tuple(column.spec for column in found)
+    notes = tuple(note for column in found for note in column.notes)
+    return RoleTable(DataTable(specs, numbers, texts), notes)
+
+
+def _shared_matrix(columns: Sequence[Vector]) -> Any | None:
+    """The matrix of which these are the columns, in their order and without others; else None."""
+    base = columns[0].base if columns else None
+    if base is None or base.ndim != 2 or base.shape[1] != len(columns):
+        return None
+    starts = (base[:, j].ctypes.data for j in range(len(columns)))
+    same = (c.base is base and c.ctypes.data == at for c, at in zip(columns, starts, strict=True))
+    return base if all(same) else None
+
+
+def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Column:
+    """The role of a column of numbers: a number, unless constant, an index or an id."""
+    n = len(values)
+    known, notes, infinite = values, list[str](), 0
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = np.isfinite(values.sum())
+    if not finite:  # rare: the other cases need no copy
+        known = values[~np.isnan(values)]
+        infinite = int(np.isinf(known).sum())
+    if infinite:
+        notes = [f"{name}: {infinite:,} of {n:,} cells are infinite and count as missing"]
+        values = _finite(values)
+        known = known[np.isfinite(known)]
+    if asked:
+        return _Column(ColumnSpec(name, "number", "plain", "you said so"), values, notes=notes)
+    if not len(known):
+        return _Column(ColumnSpec(name, "constant", "", "no values"))
+    if len(known) == n and (known[:100] == known[0]).all() and (known == known[0]).all():
+        return _Column(ColumnSpec(name, "constant", "", f"always {known[0]:g}"))
+    if len(known) == n >= LEAST_ROWS and _ID_OR_INDEX.fullmatch(name) and _is_integral(known):
+        steps, span = np.diff(known), known[-1] - known[0]
+        counting = bool((steps >= 1).all()) and span <= 1.1 * n  # some rows may be set aside
+        if counting and (_ID_NAME.fullmatch(name) or (first and _INDEX_NAME.fullmatch(name))):
+            reason = f"counts the rows from {known[0]:g}"
+            return _Column(ColumnSpec(name, "index", "", reason))
+        if _ID_NAME.fullmatch(name) and len(np.unique(known)) == n:
+            return _Column(ColumnSpec(name, "id", "", "a different number in every row"))
+    reason = f"{n - len(known):,} of {n:,} missing" if len(known) < n else ""
+    return _Column(ColumnSpec(name, "number", "plain", reason), values, notes=notes)
+
+
+def _is_integral(values: Vector) -> bool:
+    return bool((values == np.rint(values)).all())
+
+
+def _text_role(name: str, category: Category, asked: str | None) -> _Column:
+    """The role of a column of texts."""
+    if asked not in ("text", "category"):
+        number = as_numbers(name, category, forced=asked == "number")
+        if number is not None and asked != "date":
+            inner = _number_role(name, number.values, first=False, asked=asked is not None)
+            spec = inner.spec
+            if spec.role == "number":
+                spec = spec._replace(format=number.convention)
+            return inner._replace(spec=spec, notes=(*number.notes, *inner.notes))
+    category = drop_missing_words(category)
+    codes, values = category
+    counts = np.bincount(codes[codes >= 0], minlength=len(values))
+    seen = np.flatnonzero(counts)
+    rows, distinct = int(counts.sum()), len(seen)
+    if asked in ("text", "category"):
+        role = "codes" if asked == "category" and distinct > MOST_CATEGORIES else asked
+        return _Column(ColumnSpec(name, role, "", "you said so"), texts=category)
+    shown = [values[i] for i in seen[:_SAMPLE]]
+    if not distinct and asked is None:
+        return _Column(ColumnSpec(name, "constant", "", "no values"))
+    if distinct == 1 and rows == len(codes) and asked is None:
+        return _Column(ColumnSpec(name, "constant", "", f"always {shown[0]!r:.40}"))
+    if asked is None and (words := find_boolean(shown)):
+        text = "/".join(words)
+        spec = ColumnSpec(name, "boolean", text, f"{words[0]} and {words[1]}")
+        return _Column(spec, _boolean(category, text))
+    if (format := find_format(shown, compact=asked == "date")) is not None:
+        found = _take(parse_dates(values, format), category)
+        lost = int(np.isnan(found).sum()) - int((codes < 0).sum())
+        notes = [f"{name}: {lost:,} cells are not dates in the form {format}"] if lost else []
+        return _Column(ColumnSpec(name, "date", format, format), found, notes=notes)
+    if asked == "date":
+        raise DataError(f"column {name!r} holds no dates of a known form: {shown[0]!r:.40}")
+    return _word_role(name, category, shown, rows, distinct)
+
+
+def _keep(name: str, category: Category) -> _Column:
+    """A column of texts that a rule would drop: numbers if it holds only these, else a category."""
+    numeric = as_numbers(name, category) is not None
+    return _text_role(name, category, "number" if numeric else "category")
+
+
+def _word_role(
+    name: str, category: Category, shown: Sequence[str], rows: int, distinct: int
+) -> _Column:
+    words = float(np.mean([len(text.split()) for text in shown]))
+    reason = f"{distinct:,} different texts in {rows:,} rows"
+    many = distinct >= ID_SHARE * rows and rows >= LEAST_ROWS
+    named = bool(_ID_NAME.fullmatch(name)) and distinct > rows / 2 and rows >= LEAST_ROWS
+    if (many and words < 1.5) or (named and words < 2):
+        return _Column(ColumnSpec(name, "id", "", f"{reason}, such as {shown[0]!r:.40}"))
+    if distinct > MOST_CATEGORIES and (words >= 3 or (words >= 2 and distinct > rows / 2)):
+        return _Column(
+            ColumnSpec(name, "text", "", f"{words:.1f} words on average"), texts=category
+        )
+    role = "category" if distinct <= MOST_CATEGORIES else "codes"
+    return _Column(ColumnSpec(name, role, "", reason), texts=category)
+
+
+def _boolean(category: Category, words: str) -> Vector:
+    """0 and 1 for the two words, NaN for others."""
+    code = {word: float(i) for i, word in enumerate(words.split("/"))}
+    code |= {"0": 0.0, "1": 1.0}
+    values = np.array([code.get(text.casefold(), np.nan) for text in category.values])
+    return _take(values, category)
+
+
+def _take(values: Vector, category: Category) -> Vector:
+    """The value of each row from those of its texts; NaN for missing."""
+    found: Vector = np.append(values, np.nan)[category.codes]
+    return found
+
+
+def _finite(values: Vector) -> Vector:
+    return values if np.isfinite(values).all() else np.where(np.isfinite(values), values, np.nan)
+
+
+def describe_roles(table: DataTable) -> list[tuple[str, str, str]]:
+    """Name, role and rule of every column."""
+    return [(spec.name, spec.role, spec.reason) for spec in table.specs]
+
+
+def plain_matrix(table: DataTable) -> Any | None:
+    """The columns as a matrix if all are complete numbers; else None."""
+    complete = all(spec.role == "number" for spec in table.kept)
+    return np.ascontiguousarray(table.numbers) if complete and _all_finite(table) else None
+
+
+def _all_finite(table: DataTable) -> bool:
+    return bool(len(table.kept)) and bool(np.isfinite(table.numbers).all())
+
+
+def unseen_words(table: DataTable, known: Mapping[str, Collection[str]]) -> list[str]:
+    """A note for each column of categories with values that a model has not seen."""
+    notes = []
+    for name, values in known.items():
+        codes, words = table.texts[name]
+        unseen = [i for i, word in enumerate(words) if word not in values]
+        rows = int(np.isin(codes, unseen).sum())
+        if rows:
+            shown = format_names([words[i] for i in unseen])
+            notes.append(f"{name}: {rows} rows have values the model has not seen: {shown}")
+    return notes

@@ -1,0 +1,395 @@
+"""Messy tables as people have them: each was refused or misread before."""
+
+import io
+import sqlite3
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.data.formats.samples import ARFF, JSON_LINES, parquet
+
+from separatrix.data.data_table import DataTable
+from separatrix.data.read import read
+from separatrix.data.read_table import as_matrix, read_table, table_of
+from separatrix.data.roles import RoleOverrides
+from separatrix.errors import DataError, DataFileError, MissingDataError, ParameterError
+
+ROWS = 24
+
+
+def roles(data):
+    return {spec.name: spec.role for spec in data.X.specs}
+
+
+def shown(data):
+    return np.asarray(data.X).tolist()
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="data.csv", encoding="utf-8"):
+        raw = content.encode(encoding) if isinstance(content, str) else content
+        (tmp_path / name).write_bytes(raw)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16", "utf-16-le"])
+def test_encodings_are_detected(write, encoding):
+    data = read_table(write("stadt;class\nZürich;a\nBern;b\n", encoding=encoding))
+
+    assert shown(data) == [["Zürich"], ["Bern"]]
+    assert [note for note in data.notes if "Windows-1252" in note] == (
+        ["the bytes are not UTF-8 and were read as Windows-1252; --encoding names another"]
+        if encoding == "latin-1"
+        else []
+    )
+
+
+def test_bytes_that_are_not_utf8_far_down_and_undefined_ones_are_read(write):
+    rows = "x,class\n" + "a,1\n" * 400_000
+    data = read_table(write(rows.encode() + b"caf\xe9\x81,2\n"))
+    assert shown(data)[-1] == ["café\x81"]
+
+
+def test_an_encoding_can_be_named(write):
+    path = write("имя;class\nда;a\nнет;b\n", encoding="cp1251")
+    assert read_table(path, encoding="cp1251").X.columns == ("имя",)
+    with pytest.raises(ParameterError, match="an encoding of text"):
+        read_table(path, encoding="klingon")
+    with pytest.raises(DataFileError, match="expected UTF-8 text"):
+        read_table(path, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("a,b,class\n1.5,x,1\n2,y,0\n", "t.csv"),
+        ("a;b;class\n1,5;x;1\n2;y;0\n", "t.csv"),
+        ("a|b|class\n1.5|x|1\n2|y|0\n", "t.txt"),
+        ("a b class\n1.5 x 1\n2 y 0\n", "t.txt"),
+        ("a\tb\tclass\n1.5\tx\t1\n2\ty\t0\n", "t.txt"),
+        ("sep=;\na;b;class\n1,5;x;1\n2;y;0\n", "t.csv"),
+        ('"sep=|"\r\na|b|class\r\n1.5|x|1\r\n2|y|0\r\n', "t.csv"),
+    ],
+)
+def test_delimiters_are_detected_in_any_text_file(write, content, name):
+    data = read_table(write(content, name))
+    assert shown(data) == [[1.5, "x"], [2.0, "y"]]
+    assert data.y.tolist() == [1, 0]
+
+
+def test_a_decimal_comma_without_a_header_is_no_delimiter(write):
+    data = read_table(write("1,5;2,5;a\n1,6;2,7;b\n3,1;2,2;a\n"))
+    assert shown(data) == [[1.5, 2.5], [1.6, 2.7], [3.1, 2.2]]
+    assert data.y.tolist() == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["48,44", "0,5", "-3"], [48.44, 0.5, -3.0]),
+        (["48,440", "1,234,567.5", "12"], [48440.0, 1234567.5, 12.0]),
+        (["1.234,5", "12", "2.000.000"], [1234.5, 12.0, 2e6]),
+        (["12 %", "3,5 %", "100%"], [0.12, 0.035, 1.0]),
+        (["$ 1,200.50", "$3.00", "-$4"], [1200.5, 3.0, -4.0]),
+        (["1 234,5", "12,0", "7"], [1234.5, 12.0, 7.0]),
+        (["12 €", "-", "n.a."], [12.0, None, None]),
+        (["1.5", "#DIV/0!", "NaN"], [1.5, None, None]),
+    ],
+)
+def test_numbers_as_people_write_them(write, cells, values):
+    text = "x;class\n" + "".join(f"{cell};{i % 2}\n" for i, cell in enumerate(cells))
+    data = read_table(write(text), delimiter=";")
+    assert roles(data) == {"x": "number"}
+    assert [row[0] for row in shown(data)] == values
+
+
+def test_two_words_in_a_column_of_numbers_are_missing_values_with_a_note(write):
+    cells = [str(20 + i % 50) for i in range(598)] + ["unknown", "old"]
+    path = write("age,class\n" + "".join(f"{c},{i % 2}\n" for i, c in enumerate(cells)))
+
+    data = read_table(path)
+    assert roles(data) == {"age": "number"}
+    assert data.notes[0].startswith("age: 2 of 600 cells are not numbers ('unknown', 'old')")
+    assert np.isnan(data.X.numbers[-2:, 0]).all()
+    forced = read_table(path, overrides=RoleOverrides(category=("age",)))
+    assert roles(forced) == {"age": "codes"}
+    assert shown(forced)[-1] == ["old"]
+
+
+def test_an_infinite_cell_is_a_missing_value_with_a_note(write):
+    data = read_table(write("x,class\n1,a\ninf,b\n-inf,a\n2,b\n"))
+    assert [row[0] for row in shown(data)] == [1.0, None, None, 2.0]
+    assert data.notes == ("x: 2 of 4 cells are infinite and count as missing",)
+
+
+def test_signs_of_classes_are_no_missing_values(write):
+    data = read_table(write("x,sign,class\n1,+,-\n2,-,+\n3,+,-\n"))
+    assert data.y.tolist() == ["-", "+", "-"]
+    assert [row[1] for row in shown(data)] == ["+", "-", "+"]
+
+
+def messy(i):
+    return {
+        "": i,
+        "customer_id": f"C{(i * 7919) % 100000:05d}",
+        "age": 20 + (i * 13) % 40,
+        "age ": i % 7 + 0.5,
+        "zip": f"{1000 + (i * 37) % 45}x",
+        "signup": f"{1 + i % 28:02d}.{1 + i % 12:02d}.2020",
+        "seen": f"2021-03-{1 + i % 28:02d}T{i % 24:02d}:30:00Z",
+        "note": f"this is note number {i} about nothing",
+        "vip": ("Yes", "no", "")[i % 3],
+        "source": "web",
+        "color": ("red", "green", "blue")[i % 3],
+        "class": ("a", "b")[i % 2],
+    }
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame([messy(i) for i in range(300)])
+
+
+EXPECTED = {
+    "x1": "index",
+    "customer_id": "id",
+    "age": "number",
+    "age_2": "number",
+    "zip": "codes",
+    "signup": "date",
+    "seen": "date",
+    "note": "text",
+    "vip": "boolean",
+    "source": "constant",
+    "color": "category",
+}
+
+
+def test_every_role_by_its_rule(write, table):
+    data = read_table(write(table.to_csv(index=False)))
+    assert roles(data) == EXPECTED
+    assert data.target == "class"
+    assert data.guess == "by its name"
+    first = dict(zip(data.X.columns, np.asarray(data.X[:2])[1], strict=True))
+    assert first["signup"] == "2020-02-02"
+    assert first["seen"] == "2021-03-02 01:30:00"
+    assert first["vip"] == "no"
+    assert "columns of the same name were numbered: 'age' is now 'age_2'" in data.notes
+
+
+def test_the_same_roles_from_frames(table):
+    table.columns = [*EXPECTED, "class"]
+    frame = table.drop(columns="class")
+    for made in (frame, pl.DataFrame(frame.to_dict("list")), pa.Table.from_pandas(frame)):
+        found = table_of(made).table
+        assert {spec.name: spec.role for spec in found.specs} == EXPECTED
+        assert (
+            np.asarray(found[:2])[1].tolist() == np.asarray(table_of(frame).table[1:2])[0].tolist()
+        )
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(DataError, match="expected a table of pandas, polars or pyarrow; got list"):
+        table_of([[1, 2]])
+
+
+def test_roles_can_be_given(write, table):
+    path = write(table.to_csv(index=False))
+    given = RoleOverrides(drop=("note",), text=("color",), date=("signup",), category=("age",))
+    found = roles(read_table(path, overrides=given))
+    assert (found["note"], found["color"], found["age"]) == ("dropped", "text", "category")
+    with pytest.raises(DataError, match="given two roles, dropped and text"):
+        read_table(path, overrides=RoleOverrides(drop=("note",), text=("note",)))
+    with pytest.raises(DataError, match="no column named 'nots'"):
+        read_table(path, overrides=RoleOverrides(drop=("nots",)))
+    with pytest.raises(DataError, match="'class' is the target"):
+        read_table(path, overrides=RoleOverrides(drop=("class",)))
+    with pytest.raises(DataError, match="'color' holds no dates"):
+        read_table(path, overrides=RoleOverrides(date=("color",)))
+
+
+def test_roles_of_a_model_hold_for_a_file_of_one_row(write, table):
+    whole = read_table(write(table.to_csv(index=False)))
+    one = write(table.iloc[[7]].drop(columns="class").to_csv(index=False), "one.csv")
+    data = read_table(one, specs=whole.X.specs, target=None)
+    assert data.X.specs == whole.X.specs
+    assert shown(data)[0] == np.asarray(whole.X[7:8]).tolist()[0]
+    with pytest.raises(DataFileError, match="no column named 'age_2'"):
+        read_table(write("age\n1\n", "other.csv"), specs=whole.X.specs, target=None)
+
+
+def test_the_convention_of_a_model_holds_for_a_single_number(write):
+    whole = read_table(write("x;class\n0,125;a\n1,250;b\n3,500;a\n"))
+    assert [row[0] for row in shown(whole)] == [0.125, 1.25, 3.5]
+    one = read_table(
+        write("x\n48,440\n", "one.csv"), specs=whole.X.specs, target=None, delimiter=";"
+    )
+    assert shown(one) == [[48.44]]
+
+
+def test_rows_without_a_label_are_set_aside_or_refused(write):
+    path = write("x,class\n1,a\n2,\n3,b\n4,?\n")
+    data = read_table(path)
+    assert shown(data) == [[1.0], [3.0]]
+    assert data.notes == ("2 of 4 rows have no label in 'class' and are set aside",)
+    with pytest.raises(DataFileError, match=r"data.csv:3:3: found no label in 'class'") as refusal:
+        read_table(path, missing_label="error")
+    assert refusal.value.hint == "--missing-label drop sets such rows aside"
+
+
+def test_the_first_column_is_the_target_if_only_it_holds_texts(write):
+    data = read_table(write("T,2,8\nI,5,12\nD,4,11\nT,7,3\n", "letter.data"), format="csv")
+    assert (data.target, data.guess) == ("x1", "the only column of texts")
+
+
+def test_numbers_between_blanks_are_a_table_and_not_esl(write):
+    path = write("1 2 0\n3 4 1\n5 6 0\n", "numbers.txt")
+    assert read_table(path).y.tolist() == [0, 1, 0]
+    assert read_table(path, target=0).y.tolist() == [1, 3, 5]
+    assert read(path, format="esl").y.tolist() == [1, 3, 5]
+
+
+def test_how_a_file_was_read_is_one_line(write):
+    data = read_table(write("sep=;\nage;job;class\n31;cook;a\n45;clerk;b\n"))
+    assert data.reading == (
+        "data.csv: csv, UTF-8, semicolons, header; 2 rows; target class, by its name: 2 classes "
+        "(a 1, b 1); 1 number, 1 category"
+    )
+
+
+def test_arff_dense_and_sparse(write):
+    data = read_table(write(ARFF, "houses.arff"))
+    assert data.X.columns == ("floor area", "heating", "note", "sold")
+    assert data.y.tolist() == [0, 1, 0]
+    assert shown(data)[1][:3] == [None, "heat pump", "two, words"]
+    assert shown(data)[2][:2] == [70.0, "oil"]
+    for bad, words in (
+        (ARFF.replace(b"81.5", b"much"), "found 'much' in 'floor area', expected a number"),
+        (ARFF.replace(b"81.5,gas", b"81.5,coal"), "found 'coal' in 'heating', expected one of its"),
+        (ARFF.replace(b",2020-01-31,0", b",0"), "found 4 cells, expected 5"),
+        (ARFF.replace(b"@data", b"@date"), "expected @attribute NAME"),
+    ):
+        with pytest.raises(DataFileError, match=words):
+            read_table(write(bad, "bad.arff"))
+
+
+def test_arff_reads_as_scipy_does(write):
+    from scipy.io import arff
+
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.6f},{b:.3f},{'xyz'[c]}"
+        for a, b, c in zip(
+            rng.normal(size=50), rng.normal(size=50), rng.integers(0, 3, 50), strict=True
+        )
+    ]
+    head = "@relation r\n@attribute a real\n@attribute b numeric\n@attribute class {x,y,z}\n@data\n"
+    path = write(head + "\n".join(rows), "r.arff")
+    expected, _ = arff.loadarff(path)
+    data = read_table(path)
+    np.testing.assert_array_equal(data.X.numbers, np.column_stack([expected["a"], expected["b"]]))
+    assert data.y.tolist() == [label.decode() for label in expected["class"]]
+
+
+def test_json_lines(write):
+    data = read_table(write(JSON_LINES, "people.jsonl"))
+    assert data.X.columns == ("age", "job", "smokes", "more")
+    assert shown(data)[0] == [31.0, "clerk", "true", None]
+    with pytest.raises(DataFileError, match=r":2:1: found '\[1\]', expected an object"):
+        read_table(write('{"a": 1}\n[1]\n', "bad.jsonl"))
+
+
+def test_sqlite(tmp_path, table):
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as database:
+        table.columns = [*EXPECTED, "class"]
+        table.to_sql("customers", database, index=False)
+        assert roles(read_table(path))["color"] == "category"
+        table.head(3).to_sql("few", database, index=False)
+    database.close()
+    assert len(read_table(f"{path}:few").X) == 3
+    with pytest.raises(DataFileError, match="found 2 tables, expected one among") as refusal:
+        read_table(path)
+    assert refusal.value.hint.endswith("shop.db:TABLE")
+    with pytest.raises(DataFileError, match="no table named 'none'"):
+        read_table(f"{path}:none")
+    (tmp_path / "no.db").write_bytes(b"x" * 100)
+    with pytest.raises(DataFileError, match="expected an SQLite database"):
+        read_table(tmp_path / "no.db")
+
+
+def test_excel(tmp_path, table):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    days = [pd.Timestamp("2020-01-02"), pd.Timestamp("2020-05-02")]
+    book.active.append(["age", "day", "job", "class"])
+    book.active.append([31, days[0], "cook", "a"])
+    book.active.append([None, days[1], "clerk", "b"])
+    book.save(path)
+    data = read_table(path)
+    assert shown(data) == [[31.0, "2020-01-02", "cook"], [None, "2020-05-02", "clerk"]]
+
+
+def test_excel_without_a_package_says_what_to_install(write, monkeypatch):
+    from separatrix.data.formats import excel
+
+    monkeypatch.setattr(excel, "find_spec", lambda name: None)
+    content = io.BytesIO()
+    import zipfile
+
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("a", "b")
+    with pytest.raises(ImportError, match="pip install 'separatrix\\[excel\\]'"):
+        read_table(write(content.getvalue(), "t.xlsx"))
+
+
+def test_several_files_and_folders_are_one_table(tmp_path):
+    (tmp_path / "part-1.csv").write_text("x,job,class\n1,cook,a\n2,clerk,b\n")
+    (tmp_path / "part-2.csv").write_text("class,x,job\nb,old,cook\na,4,nurse\n")
+    expected = [[1.0, "cook"], [2.0, "clerk"], ["old", "cook"], [4.0, "nurse"]]
+    for path in (str(tmp_path / "part-*.csv"), sorted(map(str, tmp_path.glob("part-*")))):
+        data = read_table(path)
+        assert [[str(c).removesuffix(".0") for c in row] for row in shown(data)] == [
+            [str(c).removesuffix(".0") for c in row] for row in expected
+        ]
+        assert data.y.tolist() == ["a", "b", "b", "a"]
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for i in range(2):
+        (folder / f"{i}.parquet").write_bytes(parquet({"x": [1.0 + i], "class": ["a"]}))
+    assert shown(read_table(folder)) == [[1.0], [2.0]]
+    with pytest.raises(MissingDataError, match="there is no file"):
+        read_table(str(tmp_path / "none-*.csv"))
+
+
+def test_standard_input(monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(b"x,class\n1,a\n2,b\n")
+
+    monkeypatch.setattr(sys, "stdin", Stdin())
+    assert shown(read_table("-", format="csv")) == [[1.0], [2.0]]
+    assert len(read_table("-").X) == 2  # again: it is kept
+
+
+def test_complete_numbers_become_a_matrix(write):
+    whole = as_matrix(read_table(write("a,b,class\n1,2,x\n3,4,y\n")))
+    assert whole.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert whole.kind == "vectors"
+    assert isinstance(as_matrix(read_table(write("a,b,class\n1,,x\n3,4,y\n"))).X, DataTable)
+    assert isinstance(as_matrix(read_table(write("a,b,class\n1,x,x\n3,y,y\n"))).X, DataTable)
+
+
+def test_ambiguous_days_and_months(write):
+    text = "d,class\n" + "".join(
+        f"{m:02d}/{d:02d}/2020,{d % 2}\n" for m in (1, 2) for d in range(1, 29)
+    )
+    data = read_table(write(text))
+    assert data.X.specs[0].format == "%m/%d/%Y"
+    assert np.ptp(data.X.numbers) == 58 * 86400
