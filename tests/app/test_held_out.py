@@ -5,7 +5,8 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score, co
 
 from separatrix import GaussianNB, LinearDiscriminantAnalysis
 from separatrix.app.held_out import HeldOutRows, measure_held_out
-from separatrix.app.split_columns import take_column
+from separatrix.app.read_data import read_labelled
+from separatrix.app.split_columns import take_column, take_groups, take_times
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import stratified_folds
 from separatrix.errors import DataError
@@ -78,3 +79,56 @@ def test_a_column_is_taken_out_of_the_features():
         ).how
         == "a share of 0.5"
     )
+
+
+@pytest.fixture
+def visits(tmp_path):
+    """A table whose patients are ids of texts, and whose numbers count the rows."""
+    lines = ["id,patient,day,town,weight,sick"]
+    for i in range(60):
+        day = f"{1 + i % 28:02d}.{1 + i // 28:02d}.2025"
+        lines.append(f"{i},P{i:03d},{day},{'abc'[i % 3]},{i * i % 17}.5,{'yn'[i % 2]}")
+    path = tmp_path / "visits.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("drop", [None, "id,patient"])
+def test_a_column_that_rules_drop_can_split_rows_and_is_then_no_feature(visits, drop):
+    file = {"target": "sick", "drop": drop, "progress": False}
+    assert read_labelled(str(visits), **file).features == ("day", "town", "weight")
+    data = read_labelled(str(visits), keep=["patient"], **file)
+    values, rest = take_groups(data, "patient")
+    assert values.tolist() == [f"P{i:03d}" for i in range(60)]
+    assert rest.features == rest.X.columns == ("day", "town", "weight")
+    assert {spec.name for spec in rest.X.specs if not spec.kept} == {"id", "patient"}
+    counted, _ = take_groups(read_labelled(str(visits), keep=["id"], **file), "id")
+    assert counted.tolist() == list(range(60))
+
+
+def test_times_of_a_table_are_dates_or_numbers(visits, tmp_path):
+    data = read_labelled(str(visits), target="sick", keep=["day"], progress=False)
+    times, rest = take_times(data, "day")
+    assert rest.features == ("town", "weight")
+    order = np.argsort(times, kind="stable")
+    assert np.array_equal(order, np.arange(60))
+    with pytest.raises(DataError, match=r"'town' of visits\.csv holds texts, not dates or numbers"):
+        take_times(data, "town")
+    gaps = tmp_path / "gaps.csv"
+    gaps.write_text(visits.read_text().replace("03.01.2025", "").replace(",a,", ",,"))
+    data = read_labelled(str(gaps), target="sick", progress=False)
+    with pytest.raises(DataError, match=r"'day' of gaps\.csv is empty in 1 of 60 rows"):
+        take_times(data, "day")
+    with pytest.raises(DataError, match=r"'town' of gaps\.csv is empty in 20 of 60 rows"):
+        take_groups(data, "town")
+
+
+def test_numbers_that_are_left_when_a_column_is_taken_are_a_matrix(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "who,x,z,label\n" + "".join(f"p{i % 9},{i},{i % 7},{'ab'[i % 2]}\n" for i in range(40))
+    )
+    _, rest = take_groups(read_labelled(str(path), progress=False), "who")
+    assert rest.kind == "vectors"
+    assert rest.X.shape == (40, 2)
+    assert rest.X[:, 1].tolist() == [i % 7 for i in range(40)]

@@ -139,3 +139,71 @@ def test_infinite_cells_give_a_note_and_no_numpy_warning(tmp_path):
     done = run("fit", tmp_path / "a.csv", "--model", "logistic", "--out", tmp_path / "m")
     assert "note: z: 9 of 27 cells are infinite and count as missing" in done.stderr
     assert "warning" not in done.stderr
+
+
+def test_a_mixed_table_is_compared_with_baselines_saved_and_reported(folder, tmp_path):
+    path, out = tmp_path / "best.model", tmp_path / "out"
+    words = ("--models", "logistic,lda", "--cv", 3, "--repeats", 1, "--budget", "5m", "--baselines")
+    found = run_json(
+        *("compare", folder / "people.csv", *words),
+        *("--save-best", path, "--out", out, "--drop", "note"),
+    )
+    names = {row["model"] for row in found["rows"]}
+    assert {"logistic regression", "gradient boosting", "random forest"} <= names
+    assert found["rows"][0]["test_error"] < 25
+    page = (out / "report.html").read_text()
+    assert "--drop note" in page
+    assert "--missing-label" not in page
+    assert "Which columns matter" in page
+    scores = run_json("evaluate", path, folder / "people.csv", "--target", "bought")
+    assert scores["on_training_rows"]
+    assert not run_json("evaluate", path, folder / "held.txt", "--target", "bought")[
+        "on_training_rows"
+    ]
+
+
+def test_a_race_within_a_budget_takes_mixed_tables(tmp_path):
+    make_people(1500).to_csv(tmp_path / "a.csv", index=False)
+    words = ("--models", "logistic,lda,gaussian-nb,knn", "--drop", "note,signup", "--budget", "20s")
+    found = run_json("compare", tmp_path / "a.csv", *words, "--cv", 3)
+    assert found["rows"][0]["test_error"] < 25
+    assert not found["failed"]
+
+
+@pytest.mark.parametrize("option", ["--group", "--time"])
+def test_a_column_that_splits_rows_is_no_feature_of_a_table(option, tmp_path):
+    people = make_people(200)
+    people["visit"] = [f"2024-{i // 20 + 1:02d}-03" for i in range(200)]
+    people.to_csv(tmp_path / "a.csv", index=False)
+    words = (tmp_path / "a.csv", "--target", "bought", option, "visit", "--drop", "note")
+    found = run_json("fit", *words, "--model", "lda", "--out", tmp_path / "m")
+    how = {"--group": "5 folds of whole groups", "--time": "5 later periods"}[option]
+    assert found["held_out"]["how"] == how
+    roles = {spec.name: spec.role for spec in load(tmp_path / "m")[0].columns_}
+    assert roles["visit"] == "dropped"
+    people.drop(columns="visit").to_csv(tmp_path / "b.csv", index=False)
+    assert len(run_json("predict", tmp_path / "m", tmp_path / "b.csv")["predictions"]) == 200
+    compared = run("compare", *words, "--models", "lda,gaussian-nb", "--cv", 3, "--repeats", 1)
+    assert {"--group": "of whole groups", "--time": "later periods"}[option] in compared.stdout
+
+
+def test_any_column_is_kept_beside_the_predictions_of_a_mixed_table(folder):
+    kept = ("--keep", "id", "--keep", "bought")
+    found = run("predict", folder / "m", folder / "people.csv", *kept).stdout
+    rows = list(csv.DictReader(found.splitlines()))
+    people = pd.read_csv(folder / "people.csv", sep=";", encoding="latin-1", dtype=str)
+    assert [row["id"] for row in rows] == people["id"].tolist()
+    assert [row["bought"] for row in rows] == people["bought"].fillna("").tolist()
+    wrong = run("predict", folder / "m", folder / "people.csv", "--keep", "nobody", code=1)
+    assert "no column named 'nobody'" in wrong.stderr
+
+
+def test_novelty_is_found_in_a_mixed_table(tmp_path):
+    people = make_people(150).drop(columns=["bought", "note", "signup"])
+    people["town"] = [f"town {i % 60}" for i in range(150)]
+    people.to_csv(tmp_path / "a.csv", index=False)
+    done = run("fit", tmp_path / "a.csv", "--model", "one-class", "--out", tmp_path / "m")
+    assert "150 samples, 5 features" in done.stdout
+    assert "alone gives the class" not in done.stderr
+    found = run_json("predict", tmp_path / "m", tmp_path / "a.csv")
+    assert set(found["predictions"]) == {-1, 1}

@@ -3,6 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
+from separatrix.data.read_table import read_table
 from separatrix.errors import DataError
 from separatrix.evaluation.data_checks import find_leaks, find_problems
 from separatrix.evaluation.ordered_splits import ordered_splits
@@ -32,6 +33,30 @@ def test_repeated_rows_are_counted_in_any_form():
         assert "15 of them have another class" in find_problems(samples, labels)[0]
     texts = np.array(["win cash", "see you", "win cash"], dtype=object)
     assert find_problems(texts, np.array([1, 0, 1]))[0].startswith("1 of 3 rows")
+
+
+def test_the_columns_of_a_mixed_table_are_checked(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    lines = ["n,town,paid,x,class"]
+    for i in range(300):
+        town = f"town {rng.integers(90)}"
+        lines.append(f"{i + 5},{town},{['on time', 'late'][y[i]]},{rng.normal():.6f},{y[i]}")
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([*lines, *lines[1:31]]))
+    data = read_table(path)
+    found = find_problems(data.X, data.y, data.features)
+    assert found[0].startswith("30 of 330 rows repeat another row")
+    assert [words.split()[1] for words in found[1:]] == ["paid"]
+    path.write_text("\n".join(lines))
+    data = read_table(path)
+    found = find_problems(data.X, data.y, data.features)
+    assert [words.split()[1] for words in found] == ["n", "paid"]
+
+
+def test_rows_of_one_class_have_no_column_that_gives_it_away():
+    X = np.random.default_rng(0).integers(0, 2, (100, 2)).astype(float)
+    assert find_leaks({"a": X[:, 0]}, np.ones(100)) == []
 
 
 def test_test_rows_are_later_than_training_rows():

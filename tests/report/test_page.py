@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.inspection import permutation_importance as sklearn_importance
 from sklearn.metrics import confusion_matrix
+from sklearn.pipeline import make_pipeline
 from tests.browser import Browser
 
 from separatrix import (
@@ -18,13 +19,16 @@ from separatrix import (
     KNeighborsClassifier,
     LinearDiscriminantAnalysis,
     LogisticRegression,
+    TableEncoder,
 )
 from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
+from separatrix.data.read_table import read_table
 from separatrix.data.splits import subsampled
 from separatrix.errors import DataError
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.importance import permutation_importance
+from separatrix.evaluation.samples import CheckedSamples
 from separatrix.evaluation.suite import suite
 from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import plan
@@ -321,6 +325,27 @@ def test_a_column_of_a_category_is_shuffled_as_one_and_agrees_with_scikit_learn(
     assert [one.column for one in found] == ["kind", "x"]
     theirs = sklearn_importance(model, X[300:], y[300:], n_repeats=20, random_state=0)
     assert found[1].rise == pytest.approx(theirs.importances_mean[0], abs=0.05)
+
+
+def test_columns_of_a_mixed_table_are_shuffled_and_described(tmp_path):
+    rng = np.random.default_rng(0)
+    kind, x = rng.integers(0, 3, 300), rng.normal(size=300)
+    label = np.where((kind == 1) ^ (x > 1.5), "yes", "no")
+    lines = ["id,x,kind,day,label"]
+    for i in range(300):
+        cells = (f"A{i}", f"{x[i]:.3f}", ["low", "high", ""][kind[i]], f"2025-01-{i % 28 + 1:02d}")
+        lines.append(",".join([*cells, label[i]]))
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines))
+    data = read_table(path)
+    models = {"discriminant": make_pipeline(TableEncoder(), LinearDiscriminantAnalysis())}
+    compared = compare(models, CheckedSamples(data.X, data.y), cv=3, repeats=1, progress=False)
+    more = inspect_best(compared, models, CheckedSamples(data.X, data.y), features=data.features)
+    assert {one.column for one in more["importance"]} == {"x", "kind", "day"}
+    assert more["importance"][0].column == "kind"
+    page = render(comparison_page(compared, data=data, **more))
+    for words in ("id: dropped", "category", "2025-01-28", "kind=high"):
+        assert words in page
 
 
 def test_images_are_drawn_where_samples_are_images():

@@ -87,7 +87,10 @@ def read_labelled(
             if given := [key for key, value in roles.items() if value]:
                 raise DataError(f"--{given[0]} names columns of a table, and {names[0]} is none")
             data = _with_reading(find(names[0], **options), names[0], options)
-    return data if called is None else replace(data, name=called)
+    if called is None:
+        return data
+    reading = data.reading and called + data.reading.removeprefix(data.name)
+    return replace(data, name=called, reading=reading)
 
 
 def is_table(names: Sequence[str], format: str | None) -> bool:

@@ -75,6 +75,8 @@ def find_leaks(columns: Mapping[str, Any], y: Any) -> list[tuple[str, float]]:
         return []
     rows = np.arange(0, n, -(-n // MOST_ROWS))
     classes, codes = np.unique(y[rows], return_inverse=True)
+    if len(classes) < 2:
+        return []
     majority = 1 - np.bincount(codes).max() / len(rows)
     limit = min(GIVEN_AWAY, majority / 10)
     found = []

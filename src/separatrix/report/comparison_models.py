@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.data.dataset import Dataset
 from separatrix.estimators.base.tuned import best_model
+from separatrix.estimators.table_encoder import TableEncoder
 from separatrix.evaluation.regions import RULES, decision_regions
 from separatrix.plots.figures import plot_features
 from separatrix.plots.neighbor_curves import plot_k
@@ -67,7 +68,7 @@ def _weights(
     weights = np.abs(np.asarray(model.coef_, dtype=np.float64))
     weights = weights.reshape(-1, weights.shape[-1])
     largest = weights.max(axis=0)
-    features = _feature_names(data, len(largest))
+    features = _feature_names(fitted[found], data, len(largest))
     order = np.argsort(-largest, kind="stable")[:MOST_BARS]
     table = _table_of_weights(features, weights, [str(label) for label in model.classes_], order)
     scaled = isinstance(fitted[found], Pipeline) and len(fitted[found]) > 1
@@ -125,7 +126,11 @@ def is_linear(model: Any) -> bool:
     )
 
 
-def _feature_names(data: Dataset | None, d: int) -> list[str]:
+def _feature_names(model: Any, data: Dataset | None, d: int) -> list[str]:
+    """Names of d features: those of the encoder of a table, or of the columns of the data."""
+    first = model[0] if isinstance(model, Pipeline) else model
+    if isinstance(first, TableEncoder) and len(names := first.get_feature_names_out()) == d:
+        return [str(name) for name in names]
     if data is not None and data.features is not None and len(data.features) == d:
         return [str(name) for name in data.features]
     return [f"feature {j}" for j in range(d)]
