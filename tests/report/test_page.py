@@ -28,7 +28,6 @@ from separatrix.data.splits import subsampled
 from separatrix.errors import DataError
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.importance import permutation_importance
-from separatrix.evaluation.samples import CheckedSamples
 from separatrix.evaluation.suite import suite
 from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import plan
@@ -339,10 +338,12 @@ def test_columns_of_a_mixed_table_are_shuffled_and_described(tmp_path):
     path.write_text("\n".join(lines))
     data = read_table(path)
     models = {"discriminant": make_pipeline(TableEncoder(), LinearDiscriminantAnalysis())}
-    compared = compare(models, CheckedSamples(data.X, data.y), cv=3, repeats=1, progress=False)
-    more = inspect_best(compared, models, CheckedSamples(data.X, data.y), features=data.features)
+    compared = compare(models, data.X, data.y, cv=3, repeats=1, progress=False)
+    more = inspect_best(compared, models, data)
     assert {one.column for one in more["importance"]} == {"x", "kind", "day"}
     assert more["importance"][0].column == "kind"
+    with pytest.raises(DataError, match="table of mixed columns"):
+        compare("lda", data.X, data.y)
     page = render(comparison_page(compared, data=data, **more))
     for words in ("id: dropped", "category", "2025-01-28", "kind=high"):
         assert words in page

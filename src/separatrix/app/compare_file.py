@@ -14,7 +14,7 @@ from sklearn.base import clone
 from separatrix.app.doubts import problems_of
 from separatrix.app.read_data import read_labelled
 from separatrix.app.split_columns import take_groups, take_times
-from separatrix.app.table_models import baselines_for, kind_of, raw_samples, suite_for
+from separatrix.app.table_models import baselines_for, kind_of, suite_for
 from separatrix.app.train_from_file import NOT_CONVERGED, name_features
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
@@ -26,7 +26,7 @@ from separatrix.estimators.registry import TITLES
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.race import ProgressListener
-from separatrix.evaluation.samples import CheckedSamples, require_classes
+from separatrix.evaluation.samples import CheckedSamples, check_samples, require_classes
 from separatrix.evaluation.suite import Suite
 from separatrix.modelfile.files import save
 from separatrix.report.closer_look import inspect_best
@@ -75,7 +75,7 @@ def compare_data(
         times, data = take_times(data, time)
     notes = [f"read {data.reading}"] if data.reading else []
     notes += [*data.notes, *problems_of(data)]
-    samples = raw_samples(data)
+    samples = check_samples(data.X, data.y, missing=True)
     _require_writable(out, save_best)
     estimators = suite_for(data, models=models, random_state=seed, timed=budget is not None)
     notes += _configure(estimators, device, class_weight)

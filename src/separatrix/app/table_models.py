@@ -30,13 +30,6 @@ def encoded_samples(data: Dataset) -> CheckedSamples:
     return check_samples(TableEncoder().fit_transform(data.X, data.y), data.y)
 
 
-def raw_samples(data: Dataset) -> CheckedSamples:
-    """Samples as they are split: rows of the table, or of the matrix."""
-    if isinstance(data.X, DataTable):
-        return CheckedSamples(data.X, data.y)
-    return check_samples(data.X, data.y, missing=True)
-
-
 def kind_of(data: Dataset) -> str:
     """The kind of the encoded samples."""
     return "vectors" if isinstance(data.X, DataTable) else data.kind

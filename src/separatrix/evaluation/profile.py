@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError
-from separatrix.evaluation.samples import check_samples, is_graphs, is_text
+from separatrix.evaluation.samples import check_samples, is_graphs, is_text, require_features
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ def profile(X: Any, y: Any = None, kind: str | None = None) -> DataProfile:
     True
     """
     X, y = check_samples(X, y, missing=True)
+    require_features(X)
     found = "text" if is_text(X) else "graphs" if is_graphs(X) else "vectors"
     kind = kind or found
     if found != ("text" if kind == "sequences" else kind):

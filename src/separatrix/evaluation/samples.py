@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_X_y, column_or_1d
 
+from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
 from separatrix.kernels.graphs.graph_union import check_graphs, is_graph
@@ -20,12 +21,12 @@ MAX_CATEGORIES = 1000
 class CheckedSamples(NamedTuple):
     """Samples and labels that passed `check_samples`; it then returns them at once."""
 
-    X: Any  # a float matrix (n, d), dense or CSR, or n objects
+    X: Any  # a float matrix (n, d), dense or CSR, a `DataTable`, or n objects
     y: Any  # shape: (n,)
 
 
 def check_samples(X: Any, y: Any = None, *, missing: bool = False) -> CheckedSamples:
-    """Check X, (n, d) or n strings or graphs, and y, (n,); NaN is an error unless `missing`.
+    """Check X, (n, d), a `DataTable`, n strings or graphs, and y, (n,); NaN is an error unless `missing`.
 
     A string column of a frame is one-hot encoded.
 
@@ -35,6 +36,11 @@ def check_samples(X: Any, y: Any = None, *, missing: bool = False) -> CheckedSam
     """
     if isinstance(X, CheckedSamples):
         return X
+    if isinstance(X, DataTable):
+        y = column_or_1d(y, warn=True)
+        if len(X) != len(y):
+            raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")
+        return CheckedSamples(X, y)
     if is_graphs(X) or _is_sequences(X):
         X = check_graphs("X", X) if is_graphs(X) else check_sequences("X", X)
         y = column_or_1d(y, warn=True)
@@ -45,6 +51,14 @@ def check_samples(X: Any, y: Any = None, *, missing: bool = False) -> CheckedSam
     return CheckedSamples(
         *check_X_y(_matrix(X), y, accept_sparse="csr", dtype="numeric", ensure_all_finite=finite)
     )
+
+
+def require_features(X: Any) -> None:
+    """Refuse a table of mixed columns where numbers are needed."""
+    if isinstance(X, DataTable):
+        error = DataError("X is a table of mixed columns, which no classifier takes as it is")
+        error.hint = "put TableEncoder() before each classifier in a pipeline"
+        raise error
 
 
 def is_text(X: Any) -> bool:

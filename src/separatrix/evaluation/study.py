@@ -21,7 +21,7 @@ from separatrix.estimators.base.gram_training import classify_many, resolve_kern
 from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
-from separatrix.evaluation.samples import check_samples
+from separatrix.evaluation.samples import check_samples, require_features
 from separatrix.evaluation.trial import Trial, by_class, fit_and_score, lead_of_others, rows_of
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
@@ -152,6 +152,8 @@ def _require_parameters(
         require_integer("evaluate", "folds", folds, least=2)
     if len(np.unique(y)) < 2:
         raise DataError(f"evaluate needs samples of at least 2 classes; got one, {y.tolist()[0]!r}")
+    if hasattr(model, "classify_rows"):
+        require_features(X)
     if hasattr(model, "classify_rows") and (issparse(X) or X.dtype.kind == "f"):
         assert_all_finite(X, input_name="X")  # other models say themselves what they refuse
     if get_tags(model).input_tags.pairwise:
