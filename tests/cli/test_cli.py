@@ -52,8 +52,8 @@ def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
 
 @pytest.mark.slow
 def test_the_demo_prints_json(tmp_path, monkeypatch):
-    few = partial(compare_file.suite, models=["knn", "lda", "perceptron"])
-    monkeypatch.setattr(compare_file, "suite", lambda *data, models, **more: few(*data, **more))
+    few = partial(compare_file.suite_for, models=["knn", "lda", "perceptron"])
+    monkeypatch.setattr(compare_file, "suite_for", lambda data, models, **more: few(data, **more))
     table = run_json("demo", "--out", tmp_path, "--repeats", "1")
     assert len(table["rows"]) == 3
     assert {"model", "test_error", "low", "high", "p_holm", "seconds"} <= set(table["rows"][0])
