@@ -141,6 +141,7 @@ def test_infinite_cells_give_a_note_and_no_numpy_warning(tmp_path):
     assert "warning" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_mixed_table_is_compared_with_baselines_saved_and_reported(folder, tmp_path):
     path, out = tmp_path / "best.model", tmp_path / "out"
     words = ("--models", "logistic,lda", "--cv", 3, "--repeats", 1, "--budget", "5m", "--baselines")
@@ -162,6 +163,7 @@ def test_a_mixed_table_is_compared_with_baselines_saved_and_reported(folder, tmp
     ]
 
 
+@pytest.mark.slow
 def test_a_race_within_a_budget_takes_mixed_tables(tmp_path):
     make_people(1500).to_csv(tmp_path / "a.csv", index=False)
     words = ("--models", "logistic,lda,gaussian-nb,knn", "--drop", "note,signup", "--budget", "20s")
@@ -170,6 +172,7 @@ def test_a_race_within_a_budget_takes_mixed_tables(tmp_path):
     assert not found["failed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--group", "--time"])
 def test_a_column_that_splits_rows_is_no_feature_of_a_table(option, tmp_path):
     people = make_people(200)

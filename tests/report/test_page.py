@@ -326,6 +326,7 @@ def test_a_column_of_a_category_is_shuffled_as_one_and_agrees_with_scikit_learn(
     assert found[1].rise == pytest.approx(theirs.importances_mean[0], abs=0.05)
 
 
+@pytest.mark.slow
 def test_columns_of_a_mixed_table_are_shuffled_and_described(tmp_path):
     rng = np.random.default_rng(0)
     kind, x = rng.integers(0, 3, 300), rng.normal(size=300)
