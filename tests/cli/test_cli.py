@@ -9,6 +9,7 @@ from tests.cli.command import run, run_json
 from separatrix import GaussianNB, __version__, describe, save
 from separatrix.app import runs
 from separatrix.estimators.registry import SUITE
+from separatrix.evaluation.result import shorten
 
 
 def test_help_imports_nothing_heavy():
@@ -42,7 +43,7 @@ def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
         for model, _ in SUITE.values()
         if model.by_default and "vectors" in model.data_kinds
     ]
-    assert all(f"\n{name} " in done.stdout for name in suited)
+    assert all(f"\n{shorten(name, 24)} " in done.stdout for name in suited)
     assert "<html" in (tmp_path / "new" / "report.html").read_text()
     for name in ("confusion.png", "hardest.png"):
         assert (tmp_path / "new" / name).read_bytes().startswith(b"\x89PNG")

@@ -160,6 +160,7 @@ for record in REGISTRY:
             samples = abs(X[:60] @ X[:60].T) if "precomputed" in call else samples
             samples = np.round(abs(X[:60])) if "Categorical" in call else samples
             eval(call).fit(samples, y[:60] % 2 if "threshold" in call else y[:60])
+CategoricalNB().fit(np.round(abs(X)), y).predict(np.round(abs(X)))
 """,
 )
 COUNT = """
