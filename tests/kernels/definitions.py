@@ -7,7 +7,7 @@ tables of kernels with their definitions.
 
 import re
 from collections import Counter
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -39,7 +39,7 @@ def inner(first, second):
 # Sequences
 
 
-@cache
+@lru_cache(maxsize=None, typed=True)  # a decay may be a float or an equal Fraction
 def substrings(s, length):
     """How often each run of `length` letters occurs."""
     return Counter(s[i : i + length] for i in range(len(s) - length + 1))
@@ -65,7 +65,7 @@ def weighted_degree(s, t, k):
     return total
 
 
-@cache
+@lru_cache(maxsize=None, typed=True)  # a decay may be a float or an equal Fraction
 def subsequences(s, k, decay):
     """Each subsequence of k letters, with decay^span summed over the ways to find it.
 
@@ -83,7 +83,7 @@ def subsequence(s, t, k, decay):
     return inner(subsequences(s, k, decay), subsequences(t, k, decay))
 
 
-@cache
+@lru_cache(maxsize=None, typed=True)  # a decay may be a float or an equal Fraction
 def words(s, lowercase):
     """How often each word occurs; tokens are words as they are."""
     if isinstance(s, tuple):
@@ -129,7 +129,7 @@ def edge_histogram(G, H):
     return inner(Counter(edge_labels(G)), Counter(edge_labels(H)))
 
 
-@cache
+@lru_cache(maxsize=None, typed=True)  # a decay may be a float or an equal Fraction
 def subtrees(graph, iterations, with_edge_labels):
     """The nodes' labels after each refinement, as nested tuples; a Counter for each refinement."""
     labels = node_labels(graph)
@@ -161,7 +161,7 @@ def weisfeiler_lehman(G, H, iterations, edge_labels=False):
     )
 
 
-@cache
+@lru_cache(maxsize=None, typed=True)  # a decay may be a float or an equal Fraction
 def paths(graph):
     """How many ordered pairs of nodes there are of each (label, label, hops between them)."""
     labels, around, found = node_labels(graph), neighbours(graph), Counter()

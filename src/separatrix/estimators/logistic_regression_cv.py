@@ -99,7 +99,8 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> search = LogisticRegressionCV(Cs=5, l1_ratios=(0, 1), use_legacy_attributes=False)
+    >>> options = {"max_iter": 300, "use_legacy_attributes": False}
+    >>> search = LogisticRegressionCV(Cs=5, l1_ratios=(0, 1), **options)
     >>> search.fit(scale(X), y).scores_.shape
     (5, 2, 5)
 

@@ -71,8 +71,8 @@ class NearestCentroid(ClassifierMixin, Estimator):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = NearestCentroid(shrink_threshold=10).fit(X, y)
-    >>> (model.deviations_ != 0).any(axis=0).tolist()  # the width of a sepal does not count
-    [True, False, True, True]
+    >>> (model.deviations_ != 0).any(axis=0).tolist()  # sepals do not count
+    [False, False, True, True]
 
     References
     ----------
