@@ -33,7 +33,7 @@ COLUMNS = 1024  # support vectors of a tile
 SCORES = 2**22  # that are held at once
 LINEAR_WORK = 2**23  # multiply-adds of linear scores that are worth a thread
 TILE, TILE_WORK = 2**18, 2**24  # most values of a tile, in a core's cache, and enough multiply-adds
-TILES = 8  # for each thread, of many samples: larger ones are faster but share the work less evenly
+TILES = 64  # of many samples: fewer and larger ones are faster, but share the work less evenly
 FEWEST_ROWS = 32  # of a tile: a product of fewer is slow
 
 
@@ -118,7 +118,7 @@ class KernelScorer:
         """Scores of samples, (rows, p), in the precision of Z, and their squared norms."""
         n, d = X.shape
         work = n * len(Z) * (d + coef.shape[1] + EPILOGUE_WORK)  # multiply-adds
-        rows = max(n * TILE_WORK // max(1, work), n // (TILES * threads))
+        rows = max(n * TILE_WORK // max(1, work), n // TILES)
         rows = min(TILE // min(len(Z), COLUMNS), rows)
         S, squares = np.empty((n, len(self.intercept))), np.empty(n)
         centre = np.zeros(d) if Z.centre is None else Z.centre
