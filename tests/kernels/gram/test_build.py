@@ -50,21 +50,6 @@ def forms(kernel, X, segments=None, batch=7, capacity=10):
 
 
 @pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["one segment", "by class"])
-@pytest.mark.parametrize("fetched", [0, 12, 40], ids="{} rows cached".format)
-def test_a_tile_takes_cached_rows_and_computes_the_others(segments, fetched, monkeypatch):
-    kernel = Gaussian(0.2)
-    gram = forms(kernel, X, segments, batch=90, capacity=90)["cached"]
-    rows, columns = RNG.permutation(90)[:40], RNG.permutation(90)[:50]
-    for segment in range(len(gram.segments)):
-        gram.fetch(np.sort(rows[:fetched]), segment)
-    computed = []
-    compute = gram.source.tile
-    monkeypatch.setattr(gram.source, "tile", lambda r, c: computed.append(len(r)) or compute(r, c))
-    np.testing.assert_allclose(gram.tile(rows, columns), kernel.block(X[rows], X[columns]))
-    assert sum(computed) == 40 - fetched
-
-
-@pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["one segment", "by class"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("batch", [1, 7, 1000])
 def test_held_cached_and_lazy_give_the_same_answers(kernel, segments, batch):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from separatrix.kernels.gram.sources import Source
 from separatrix.runtime.blocks import in_words, rows_that_fit
 from separatrix.types import Codes, Matrix, Vector
-
-FEW_CACHED = 8  # cached rows of a tile, below which computing them all is as fast
 
 
 class LazyGram:
@@ -65,7 +62,6 @@ class CachedGram(LazyGram):
         self._rows = np.full((len(widths), self.capacity), -1)  # slot -> its row, or -1
         self._last_use = np.zeros((len(widths), self.capacity), dtype=np.int64)
         self._clock = 0
-        self._starts = np.array([segment.start for segment in self.segments])
         self._filled = [0] * len(widths)  # slots of each segment that have ever been used
 
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
@@ -91,30 +87,6 @@ class CachedGram(LazyGram):
             self.source.fill_rows(parts)
         return {s: (self._storage[s], self._slots[s][index]) for s, index in wanted.items()}
 
-    def tile(self, rows: Codes | slice, columns: Codes | slice) -> Matrix:
-        if isinstance(rows, slice) or isinstance(columns, slice):
-            return self.source.tile(rows, columns)
-        segments = np.searchsorted(self._starts, columns, side="right") - 1
-        slots = self._slots[np.unique(segments)[:, None], rows]
-        cached = np.all(slots >= 0, axis=0)
-        if cached.sum() < FEW_CACHED:
-            return self.source.tile(rows, columns)
-        K = np.empty((len(rows), len(columns)), self.dtype)
-        there = np.flatnonzero(cached)
-        for segment, own in zip(np.unique(segments), slots, strict=True):
-            to = np.flatnonzero(segments == segment)
-            copy_values(
-                self._storage[segment],
-                own[there],
-                columns[to] - self._starts[segment],
-                K,
-                there,
-                to,
-            )
-        if len(there) < len(rows):
-            K[~cached] = self.source.tile(rows[~cached], columns)
-        return K
-
     def _free_slots(self, count: int, segment: int) -> Codes:
         """Slots never used, or else the least recently used ones."""
         filled = self._filled[segment]
@@ -129,14 +101,3 @@ class CachedGram(LazyGram):
 
     def _storage_size(self) -> str:
         return f", {self.capacity} rows in {in_words(sum(part.nbytes for part in self._storage))}"
-
-
-@njit(cache=True, nogil=True)
-def copy_values(
-    stored: Matrix, slots: Codes, columns: Codes, K: Matrix, rows: Codes, to: Codes
-) -> None:
-    """Copy some columns of stored rows into rows and columns of K."""
-    for i in range(len(slots)):
-        source, target = stored[slots[i]], K[rows[i]]
-        for j in range(len(columns)):
-            target[to[j]] = source[columns[j]]
