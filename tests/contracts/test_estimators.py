@@ -220,7 +220,6 @@ BAD_INPUT = [
     (lambda m: m.fit([[1.0, np.inf], [0.0, 1.0]], [0, 1]), "infinity"),
     (lambda m: m.fit(np.empty((0, 2)), []), r"0 sample\(s\)"),
     (lambda m: m.fit(np.empty((3, 0)), [0, 1, 0]), r"0 feature\(s\)"),
-    (lambda m: m.fit(X, np.zeros(150)), "at least 2 classes; got one class, 0.0"),
     (lambda m: m.fit(X, Y[:10]), "inconsistent numbers of samples"),
     (lambda m: m.fit(X, np.linspace(0, 1, 150)), "Unknown label type"),
     (lambda m: m.fit(X, ["a", 1] * 75), "all strings or all numbers; got both"),
@@ -261,12 +260,30 @@ def test_predicting_before_fitting_is_an_error(estimator):
         (np.ones(3), r"`sample_weight` must have shape \(150,\); got \(3,\)"),
         (np.zeros(150), "must have a weight above zero"),
         (["heavy"] * 150, "`sample_weight` must hold numbers"),
-        ((Y == 0).astype(float), "all but one class have weight 0"),
     ],
 )
 def test_bad_weights_are_refused(model, weights, sentence):
     with pytest.raises(DataError, match=sentence):
         clone(model).fit(X, Y, sample_weight=weights)
+
+
+def test_one_class_is_refused_or_predicted(estimator):
+    model, y = clone(estimator), np.full(150, 3)
+    if model._least_classes == 1:
+        assert set(model.fit(X, y).predict(X)) == {3}
+        return
+    with pytest.raises(DataError, match="at least 2 classes; got one class, 3"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("model", WITH_WEIGHTS)
+def test_one_class_with_weights_is_refused_or_predicted(model):
+    model, weights = clone(model), (Y == 1).astype(float)
+    if model._least_weighted == 1:
+        assert set(model.fit(X, Y, sample_weight=weights).predict(X)) == {1}
+        return
+    with pytest.raises(DataError, match="all but one class have weight 0"):
+        model.fit(X, Y, sample_weight=weights)
 
 
 @pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron("linear")])

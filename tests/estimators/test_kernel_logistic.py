@@ -212,5 +212,5 @@ def test_wrong_searches_are_refused():
         KernelLogisticRegressionCV([0.0]).fit(X, SPECIES)
     with pytest.raises(ParameterError, match=r"`estimator` .* must be a KernelLogisticRegression"):
         KernelLogisticRegressionCV(estimator=Peer()).fit(X, SPECIES)
-    with pytest.raises(ParameterError, match=r"`gammas` .* None where `kernels` are given"):
+    with pytest.raises(ParameterError, match=r"`gammas` .* must be None for Linear\(\)"):
         KernelLogisticRegressionCV(gammas=[1.0], kernels=["linear"]).fit(X, SPECIES)

@@ -167,7 +167,7 @@ def test_a_fit_that_fails_leaves_the_last_one(device, samples, monkeypatch):
                 model.fit(bad, labels)
         with monkeypatch.context() as patched:
             patched.setattr(perceptron_fit, "fit_on_rows", _interrupted)
-            patched.setattr(kernel_perceptron_cv, "_accuracies", _interrupted)
+            patched.setattr(kernel_perceptron_cv, "_search", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 model.fit(X[:, :2], y)
         assert all(vars(model)[name] is value for name, value in before.items())

@@ -158,7 +158,7 @@ def _categories(owner: str, X: Any) -> Codes:
         if bad.size:
             raise DataError(
                 f"{owner} needs categories 0, 1, 2, ...; got {bad.flat[0]:g}: encode the features with "
-                "OrdinalEncoder, or use GaussianNB for numbers"
+                "OrdinalEncoder, or use GaussianNB, a Gaussian per class"
             )
     return np.ascontiguousarray(X, dtype=np.int64)
 

@@ -95,7 +95,7 @@ class RadiusNeighborsClassifier(NeighborVoting):
     outlier_label: Any = None
     metric_params: dict[str, Any] | None = None
     n_jobs: int | None = threads()
-    ties: str = choice(*TIES[::-1])
+    ties: str = choice(*TIES)
     kernel: Any = None
     device: str = choice(*DEVICES)
 

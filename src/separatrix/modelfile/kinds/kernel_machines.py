@@ -270,7 +270,7 @@ KINDS = {
             **{**SEARCH, "best_params_": Value()},
             "best_estimator_": s.InnerModel(("KernelLogisticRegression",)),
         },
-        RESULTS,
+        {"cv_results_": Value()},
         optional="n_features_in_",
         copied={"classes_": "best_estimator_.classes_"},
         check=lambda model, sizes: s.check_search(
