@@ -45,7 +45,8 @@ from separatrix.validation import (
 
 PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
 PASSES_LONG = 200  # with fewer rows, when coordinate descent probably converges
-PASSES_TOGETHER = 100_000  # of "crammer_singer", at least: LIBLINEAR's own limit, whatever max_iter
+PASSES_TOGETHER = 100_000  # of "crammer_singer" for the usual max_iter and more: LIBLINEAR's own limit
+USUAL_PASSES = 1000
 GAP, STRICTER = 1e-3, 4  # its largest relative duality gap; tolerances tried for it, each a tenth
 DENSE_ENOUGH = 0.25  # density from which sparse samples are converted to dense ones
 
@@ -108,8 +109,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     random_state
         Seed for the order in which coordinate descent meets the samples.
     max_iter
-        Passes of coordinate descent and steps of Newton's method, at most, for each boundary; up to
-        100,000 for "crammer_singer", as in LIBLINEAR.
+        Passes of coordinate descent and steps of Newton's method, at most, for each boundary. From 1000
+        on, "crammer_singer" makes up to 100,000 passes, as LIBLINEAR does.
     regularize_intercept
         False: the bias is free of the penalty, as in `SVC`, and intercept_scaling has no effect.
     time_limit, n_jobs, verbose
@@ -319,6 +320,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         price = self.C * train.weights * train.class_weights
         kept = price > 0
         samples, seed = self._samples(train.X[kept]), int(rng.integers(1, 2**63))
+        least = PASSES_TOGETHER if self.max_iter >= USUAL_PASSES else 0
         for tol in self.tol * np.power(0.1, range(STRICTER)):
             fit = solve_crammer_singer(
                 samples,
@@ -327,7 +329,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 n_classes=len(train.classes),
                 bias_step=self._bias_step,
                 tol=float(tol),
-                max_iter=max(self.max_iter, PASSES_TOGETHER),
+                max_iter=max(self.max_iter, least),
                 seed=seed,
                 monitor=monitor,
             )

@@ -300,6 +300,6 @@ def _read_labels(
             position = f"{at}.outputs[0].classes"
         if document is not None:
             field = Labels("k", rising=False, distinct=False)
-            labels: list[Any] = field.get(document, position, file.scope()).tolist()
-            return labels
+            labels = field.get(document, position, file.scope())
+            return None if labels is None else list(labels.tolist())
     return None

@@ -82,7 +82,7 @@ def test_passes_one_by_one_are_one_fit():
     order = np.random.default_rng(0).permutation(150)
     part = Dataset("iris", X[order[:100]], y[order[:100]], X[order[100:]], y[order[100:]])
     found = train_by_pass(part, 30)
-    whole = Perceptron(shuffle=False, tol=None, max_iter=30).fit(part.X, part.y)
+    whole = Perceptron(multi_class="auto", shuffle=False, tol=None, max_iter=30).fit(part.X, part.y)
     np.testing.assert_array_equal(found.model.coef_, whole.coef_)
     np.testing.assert_array_equal(found.mistakes[: whole.n_iter_], whole.mistakes_)
     assert found.accuracy[-1] == whole.score(part.X_test, part.y_test)

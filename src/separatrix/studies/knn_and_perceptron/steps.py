@@ -281,7 +281,7 @@ def feature_name(data: Dataset, j: int) -> str:
 
 
 def train_by_pass(part: Dataset, limit: int) -> PassLog:
-    """`Perceptron(shuffle=False, tol=None, max_iter=limit).fit`, scored after each pass."""
+    """A fit of `Perceptron(multi_class="auto", shuffle=False, tol=None)`, scored after each pass."""
     model = Perceptron(multi_class="auto", shuffle=False, tol=None)
     classes = np.unique(part.y)
     mistakes, accuracy = np.zeros(limit), np.zeros(limit)
