@@ -37,8 +37,6 @@ BAYES = {
     "test_gnb_neg_priors": WORDS,
     "test_gnb_wrong_nb_priors": WORDS,
     "test_gnb_prior_greater_one": WORDS,
-    "test_cnb": WORDS,
-    "test_categoricalnb": WORDS,
     "test_gnb_check_update_with_no_data": PRIVATE,
     "test_discretenb_provide_prior": WORDS,
     "test_discretenb_provide_prior_with_partial_fit": "categories are whole numbers",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import DistanceMetric, pairwise_distances
 from threadpoolctl import threadpool_info
 
 import separatrix.estimators.neighbor_index as module
@@ -52,7 +52,7 @@ def test_rows_of_bytes_and_of_yes_and_no_are_not_copied():
 
 SAME_AS_PAIRWISE = [
     ("l1", {}), ("cityblock", {}), ("infinity", {}), ("cosine", {}), ("correlation", {}),
-    ("braycurtis", {}), ("canberra", {}), ("sqeuclidean", {}), ("hamming", {}),
+    ("canberra", {}), ("sqeuclidean", {}), ("hamming", {}),
     ("seuclidean", {"V": np.arange(1.0, 7.0)}), ("mahalanobis", {"VI": np.diag(np.arange(1.0, 7.0))}),
 ]  # fmt: skip
 
@@ -63,6 +63,11 @@ def test_distances_are_scikit_learns(metric, params):
     index = NeighborIndex(REAL, metric, metric_params=params or None)
     name = "chebyshev" if metric == "infinity" else metric
     assert_finds(index, REAL[:9] + 0.1, pairwise_distances(REAL[:9] + 0.1, REAL, name, **params))
+
+
+def test_bray_curtis_is_that_of_scikit_learns_trees():
+    D = DistanceMetric.get_metric("braycurtis").pairwise(REAL[:9] + 0.1, REAL)
+    assert_finds(NeighborIndex(REAL, "braycurtis"), REAL[:9] + 0.1, D)
 
 
 @pytest.mark.parametrize("metric", ["jaccard", "dice", "yule", "rogerstanimoto", "sokalmichener"])
