@@ -12,6 +12,7 @@ from sklearn.utils import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
+from separatrix.estimators.base.labels import as_labels
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.neighbor_voting import (
     ALGORITHMS,
@@ -20,7 +21,7 @@ from separatrix.estimators.base.neighbor_voting import (
     require_graph_mode,
 )
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import as_labels, rollback_on_error
+from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.estimators.metrics.votes import factors_of, require_votes
 from separatrix.runtime.device import DEVICES, as_numpy
 from separatrix.runtime.monitor import FitMonitor
