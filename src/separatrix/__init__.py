@@ -16,6 +16,7 @@ _MODULES = {  # of public names that are not in the registry of estimators
     "Graph": "separatrix.data.graph",
     "KernelFeatures": "separatrix.estimators.kernel_features",
     "TableEncoder": "separatrix.estimators.table_encoder",
+    "NearestNeighbors": "separatrix.estimators.nearest_neighbors",
     "NeighborIndex": "separatrix.estimators.neighbor_index",
     "calibrate": "separatrix.estimators.calibrated",
     "compare": "separatrix.evaluation.compare",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from separatrix.estimators.logistic_regression_cv import LogisticRegressionCV
     from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
     from separatrix.estimators.nearest_centroid import NearestCentroid
+    from separatrix.estimators.nearest_neighbors import NearestNeighbors
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
     from separatrix.estimators.nu_svc import NuSVC
@@ -103,6 +105,7 @@ __all__ = [
     "LogisticRegressionCV",
     "MultinomialNB",
     "NearestCentroid",
+    "NearestNeighbors",
     "NeighborIndex",
     "NuSVC",
     "Nystroem",

@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.ensemble import StackingClassifier
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -131,6 +131,37 @@ def test_gaussian_bayes_has_the_same_probabilities():
     wanted = model.predict_log_proba(X)
     with accel.patched(fallback=False):
         np.testing.assert_allclose(model.predict_log_proba(X), wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize("min_categories", [None, 20])
+def test_categories_are_counted_as_scikit_learn_counts_them(min_categories):
+    A = (16 * DIGITS).astype(int)
+    weights = np.random.default_rng(0).uniform(0.0, 2.0, len(A))
+    weights[::7] = 0.0
+    model = CategoricalNB(min_categories=min_categories)
+    for more in ({}, {"sample_weight": weights}):
+        ours, theirs = both(model, A, NUMBERS, **more)
+        for found, wanted in zip(ours.category_count_, theirs.category_count_, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(ours.class_count_, theirs.class_count_)
+        np.testing.assert_array_equal(ours.n_categories_, theirs.n_categories_)
+        with accel.patched(fallback=False):
+            found = ours.predict_joint_log_proba(A)
+        np.testing.assert_array_equal(found, theirs.predict_joint_log_proba(A))
+
+
+def test_categories_in_parts_and_unknown_ones():
+    A = (16 * DIGITS).astype(int)
+    parts = [(A[:200].clip(0, 3), NUMBERS[:200]), (A[200:], NUMBERS[200:])]
+    theirs, ours = CategoricalNB(), CategoricalNB()
+    for a, b in parts:
+        theirs.partial_fit(a, b, classes=range(10))
+        with accel.patched(fallback=False):
+            ours.partial_fit(a, b, classes=range(10))
+    for found, wanted in zip(ours.category_count_, theirs.category_count_, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    with accel.patched(fallback=False), pytest.raises(IndexError):
+        ours.predict(A + 30)
 
 
 def test_probabilities_by_platts_sigmoids():

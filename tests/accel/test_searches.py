@@ -126,6 +126,37 @@ def test_tables_and_choices_are_scikit_learns(name):
     assert np.mean(ours.predict(A) == theirs.predict(A)) > 0.99
 
 
+def test_candidates_of_a_fold_are_solved_together(monkeypatch):
+    """One path in C for each gamma, with all folds; one search of a fold for all numbers of neighbours."""
+    from separatrix.accel import neighbor_cells, svc_cells
+
+    paths, searches = [], []
+    solve, search = svc_cells.solve_svc_path, neighbor_cells.search
+    monkeypatch.setattr(
+        svc_cells,
+        "solve_svc_path",
+        lambda *given: paths.append((len(given[3]), given[4])) or solve(*given),
+    )
+    monkeypatch.setattr(
+        neighbor_cells, "search", lambda *given: searches.append(1) or search(*given)
+    )
+    with accel.patched():
+        GridSearchCV(SVC(), {"C": [10, 1], "gamma": [0.01, 0.1]}, cv=3).fit(X, Y)
+        GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5]}, cv=4).fit(X, Y)
+    assert paths == [(3, (10.0, 1.0))] * 2
+    assert len(searches) == 4
+
+
+def test_values_of_C_that_bound_nothing_share_their_solution():
+    grid = {"C": [1e3, 1e4, 1e6, 1e9]}  # separable: a hard margin for all of them
+    search = GridSearchCV(SVC(gamma=1.0), grid, cv=3, scoring="roc_auc")
+    theirs = search.fit(X, Y).cv_results_["mean_test_score"]
+    with accel.patched():
+        ours = search.fit(X, Y).cv_results_["mean_test_score"]
+    assert len(set(ours)) == 1
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+
+
 def test_cross_validation_is_served_too():
     wanted = cross_val_score(STRICT, X, Y)
     more = cross_validate(STRICT, X, Y, return_train_score=True, cv=3)

@@ -1,4 +1,4 @@
-"""Discriminants and Gaussian naive Bayes: moments of the classes in place of decompositions of all rows."""
+"""Discriminants and naive Bayes: moments of the classes in place of decompositions, tables in one pass."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import numpy as np
 
 from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs
 from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
+from separatrix.solvers.categorical_bayes import (
+    columns_of,
+    count_categories,
+    starts_of,
+    sum_entries,
+)
 from separatrix.solvers.naive_bayes import gaussian_log_joint, log_of
-from separatrix.types import Matrix, Vector
+from separatrix.types import Codes, Matrix, Vector
 
 SURE = 1e-10  # smallest share of the largest variance that moments tell from rounding
 LEARNED = ("means_", "xbar_", "scalings_", "explained_variance_ratio_", "covariance_")
@@ -61,6 +67,45 @@ def gaussian_joint_log_likelihood(estimator: Any, X: Any) -> Matrix:
         raise NotServed("features without variance")
     prior = log_of(np.asarray(estimator.class_prior_, np.float64))
     return gaussian_log_joint(estimator.theta_, estimator.var_, prior, X)
+
+
+def category_counts(estimator: Any, X: Any, Y: Any) -> None:
+    """`CategoricalNB._count`: add samples X, (n, d), to the counts; a row of Y, (n, k), has a weight."""
+    X = _as_categories(X)
+    y = np.argmax(Y != 0, axis=1)
+    weights = np.asarray(Y[np.arange(len(Y)), y], np.float64)
+    if (weights < 0).any():
+        raise LeftToThem("weights below 0")
+    sizes = estimator._validate_n_categories(X, estimator.min_categories)
+    before = estimator.category_count_
+    wide = np.maximum(sizes, [counts.shape[1] for counts in before]).astype(np.int64)
+    table = np.zeros((Y.shape[1], int(wide.sum())))
+    added = count_categories(X, y, weights, Y.shape[1])
+    table[:, columns_of(added.sizes, wide)] = added.table
+    parts = np.split(table, starts_of(wide)[1:], axis=1)
+    for part, counts in zip(parts, before, strict=True):
+        part[:, : counts.shape[1]] += counts
+    estimator.class_count_ += Y.sum(axis=0)
+    estimator.n_categories_ = sizes
+    estimator.category_count_ = [np.ascontiguousarray(part) for part in parts]
+
+
+def categorical_joint_log_likelihood(estimator: Any, X: Any) -> Matrix:
+    """`CategoricalNB._joint_log_likelihood`, (n, k)."""
+    tables = estimator.feature_log_prob_
+    if X.shape[1] != estimator.n_features_in_:
+        raise LeftToThem("an error of scikit-learn")
+    X, sizes = _as_categories(X), np.array([table.shape[1] for table in tables])
+    if (sizes <= X).any():
+        raise LeftToThem("an error of scikit-learn")
+    found = sum_entries(X, starts_of(sizes), np.concatenate(tables, axis=1))
+    return np.asarray(found + estimator.class_log_prior_)
+
+
+def _as_categories(X: Any) -> Codes:
+    if not len(X) or X.dtype.kind not in "iu" or X.min() < 0:
+        raise LeftToThem("no categories")
+    return np.ascontiguousarray(X, dtype=np.int64)
 
 
 def _require_tall(X: Any) -> None:

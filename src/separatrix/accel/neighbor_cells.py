@@ -25,7 +25,7 @@ def solve_cells(X: Any, y: Any, cells: list[Cell]) -> Iterator[tuple[int, Solved
         if model.metric == "precomputed" or callable(model.metric):
             raise NotServed("precomputed or own metric")
         named = repr((model.metric, model.p, model.metric_params, model.algorithm))
-        groups[cell.before, id(cell.train), named].append(cell)
+        groups[cell.before, cell.fold, named].append(cell)
     for own in groups.values():
         yield from _solve_fold(X, y, n, own)
 
@@ -33,8 +33,8 @@ def solve_cells(X: Any, y: Any, cells: list[Cell]) -> Iterator[tuple[int, Solved
 def _solve_fold(X: Any, y: Any, n: int, cells: list[Cell]) -> Iterator[tuple[int, Solved]]:
     """Cells that differ in the number of neighbours and the weights of their votes."""
     first = max(cells, key=lambda cell: int(cell.model.n_neighbors))
-    learned, asked = _safe_indexing(X, first.train), _safe_indexing(X, first.wanted)
-    labels = _safe_indexing(y, first.train)
+    learned, asked = _safe_indexing(X, first.fold.train), _safe_indexing(X, first.fold.wanted)
+    labels = _safe_indexing(y, first.fold.train)
     if first.steps is not None:
         learned = first.steps.fit_transform(learned, labels)
         asked = first.steps.transform(asked)
@@ -51,7 +51,7 @@ def _solve_fold(X: Any, y: Any, n: int, cells: list[Cell]) -> Iterator[tuple[int
             prefer_theirs("a function as weights")
         shares = voters.shares(near.rows, factors, "lowest")
         every = np.zeros((n, len(classes)))
-        every[cell.wanted] = shares
+        every[cell.fold.wanted] = shares
         named = np.empty(n, dtype=classes.dtype)
-        named[cell.wanted] = classes[voters.winners(near.rows, factors, "lowest")]
+        named[cell.fold.wanted] = classes[voters.winners(near.rows, factors, "lowest")]
         yield cell.number, Solved(classes, named, shares=every)

@@ -40,6 +40,7 @@ def _public(name: str) -> str:
 
 
 LOGISTIC = "LogisticRegression.fit"
+CATEGORICAL = "CategoricalNB"
 LDA, QDA = "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 FIT = "_dense_fit _sparse_fit"
 PREDICT = "_dense_predict _sparse_predict _dense_decision_function _sparse_decision_function"
@@ -72,7 +73,21 @@ TARGETS: dict[str, list[Target]] = {
             "generative:gaussian_joint_log_likelihood",
             "GaussianNB.predict",
             "gaussian",
-        )
+        ),
+        Target(
+            "CategoricalNB",
+            "_count",
+            "generative:category_counts",
+            f"{CATEGORICAL}.fit",
+            "categories",
+        ),
+        Target(
+            "CategoricalNB",
+            "_joint_log_likelihood",
+            "generative:categorical_joint_log_likelihood",
+            f"{CATEGORICAL}.predict",
+            "categories",
+        ),
     ],
     "sklearn.neighbors._unsupervised": _methods(
         "NearestNeighbors", "kneighbors", "neighbor_search", "kneighbors"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -28,6 +29,15 @@ SOLVERS = {  # of the last step, by name: where it is defined, and what solves i
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows of a split; candidates on the same split have the same object."""
+
+    train: Codes
+    test: Codes
+    wanted: Codes  # rows to predict: those of the test, and of the training where it is scored too
+
+
 class Cell(NamedTuple):
     """One candidate on one fold."""
 
@@ -35,9 +45,7 @@ class Cell(NamedTuple):
     model: Any  # the last step, with the candidate's parameters
     before: str  # the steps before it, in words; empty without a pipeline
     steps: Any  # a pipeline of the steps before it, or None
-    train: Codes
-    test: Codes
-    wanted: Codes  # rows to predict: those of the test, and of the training where it is scored too
+    fold: Fold
 
 
 class Solved(NamedTuple):
@@ -94,6 +102,7 @@ def serve(calls: list[Any]) -> list[Any] | None:
 def _cells_of(calls: list[Any]) -> list[Cell]:
     """What each call asks for; raises an error if it is not served."""
     cells = []
+    folds: dict[tuple[int, int], Fold] = {}  # candidates share them: so they are solved together
     _, X, y = calls[0][1]
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     kind = _kind(calls[0][1][0])
@@ -108,15 +117,20 @@ def _cells_of(calls: list[Any]) -> list[Cell]:
             _require_repeatable(steps)
         model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         model._validate_params()
-        train, test = (_as_rows(options[part], n) for part in ("train", "test"))
-        wanted = np.concatenate([test, train]) if options.get("return_train_score") else test
-        cells.append(Cell(number, model, before, steps, train, test, wanted))
+        train, test = options["train"], options["test"]
+        fold = folds.get((id(train), id(test)))
+        if fold is None:
+            fold = _fold_of(train, test, n, scores_both=bool(options.get("return_train_score")))
+            folds[id(train), id(test)] = fold
+        cells.append(Cell(number, model, before, steps, fold))
     return cells
 
 
-def _as_rows(part: Any, n: int) -> Codes:
-    rows: Codes = np.arange(n)[np.asarray(part)]
-    return rows
+def _fold_of(train: Any, test: Any, n: int, *, scores_both: bool) -> Fold:
+    """A fold, whose rows may be given as numbers or as flags."""
+    rows: Codes = np.arange(n)
+    train, test = rows[np.asarray(train)], rows[np.asarray(test)]
+    return Fold(train, test, np.concatenate([test, train]) if scores_both else test)
 
 
 def _require_plain(options: dict[str, Any]) -> None:

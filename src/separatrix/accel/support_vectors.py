@@ -29,6 +29,7 @@ from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.device import as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
+from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.types import Codes, Matrix, Vector
 
 MODELS: dict[int, Any] = {0: SVC, 1: NuSVC}  # by LIBSVM's number
@@ -116,7 +117,7 @@ def _solve(
         max_iter=estimator.max_iter,
         calibration="platt" if estimator._effective_probability else None,
         random_state=random_seed,
-        **({"C": estimator.C} if solver_type == 0 else {"nu": estimator.nu}),
+        **({"C": estimator.C, "stop": LIBSVM} if solver_type == 0 else {"nu": estimator.nu}),
     )
     made = resolve_kernel(
         type(estimator).__name__,

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.accel.dispatch import NotServed
-from separatrix.accel.searches import Cell, Solved
+from separatrix.accel.searches import Cell, Fold, Solved
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.support import class_segments, scores_of_all
 from separatrix.estimators.base.svc_path import solve_svc_path
@@ -23,6 +23,7 @@ from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.device import as_numpy
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
@@ -51,7 +52,7 @@ def solve_svc_cells(X: Any, y: Any, cells: list[Cell]) -> Iterator[tuple[int, So
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     for cell in cells:
-        if len(np.unique(codes[cell.train])) < len(classes) or len(classes) < 2:
+        if len(np.unique(codes[cell.fold.train])) < len(classes) or len(classes) < 2:
             raise NotServed("folds without samples of a class")
     for samples in _samples_of(X, y, codes, classes, cells):
         yield from _solve_samples(samples)
@@ -75,11 +76,11 @@ def _samples_of(
         order = np.argsort(codes, kind="stable")
         yield SearchSamples(X[order], order, codes[order], classes, cells)
         return
-    groups: dict[tuple[str, int], list[Cell]] = defaultdict(list)
+    groups: dict[tuple[str, Fold], list[Cell]] = defaultdict(list)
     for cell in cells:
-        groups[cell.before, id(cell.train)].append(cell)
+        groups[cell.before, cell.fold].append(cell)
     for own in groups.values():
-        train, wanted = own[0].train, np.setdiff1d(own[0].wanted, own[0].train)
+        train, wanted = own[0].fold.train, np.setdiff1d(own[0].fold.wanted, own[0].fold.train)
         steps = own[0].steps
         learned = steps.fit_transform(_safe_indexing(X, train), _safe_indexing(y, train))
         parts = [learned, steps.transform(_safe_indexing(X, wanted))]
@@ -101,10 +102,9 @@ def _solve_samples(samples: SearchSamples) -> Iterator[tuple[int, Solved]]:
         tolerance=min(1e-4, *(tol for _, tol in by_kernel)),
         segments=class_segments(samples.y, len(samples.classes)),
     )
-    begun: dict[Hashable, list[Vector]] = defaultdict(list)
     grams = shared.grams(kernel for kernel, _ in by_kernel)
     for ((_, tol), cells), gram in zip(by_kernel.items(), grams, strict=True):
-        yield from _solve_kernel(samples, gram, cells, tol, begun)
+        yield from _solve_kernel(samples, gram, cells, tol)
 
 
 def _kernel_of(cell: Cell, samples: SearchSamples) -> Kernel:
@@ -112,7 +112,7 @@ def _kernel_of(cell: Cell, samples: SearchSamples) -> Kernel:
     model = cell.model
     learned = samples.X
     if model.gamma == "scale" and model.kernel != "linear":
-        learned = samples.X[samples.positions(cell.train)]
+        learned = samples.X[samples.positions(cell.fold.train)]
     return resolve_kernel(
         "SVC",
         model.kernel,
@@ -124,37 +124,34 @@ def _kernel_of(cell: Cell, samples: SearchSamples) -> Kernel:
 
 
 def _solve_kernel(
-    samples: SearchSamples,
-    gram: Gram,
-    cells: list[Cell],
-    tol: float,
-    begun: dict[Hashable, list[Vector]],
+    samples: SearchSamples, gram: Gram, cells: list[Cell], tol: float
 ) -> Iterator[tuple[int, Solved]]:
     """Cells over one Gram matrix: those with the same values of C are solved together."""
     chains: dict[Hashable, list[Cell]] = defaultdict(list)  # of one fold and one class weight
     for cell in cells:
-        chains[id(cell.train), repr(cell.model.class_weight)].append(cell)
+        chains[cell.fold, repr(cell.model.class_weight)].append(cell)
     together: dict[tuple[float, ...], list[list[Cell]]] = defaultdict(list)
     for chain in chains.values():
         together[tuple(float(cell.model.C) for cell in chain)].append(chain)
-    model = SVC(tol=tol)
+    model = SVC(tol=tol, stop=LIBSVM)
     for Cs, group in together.items():
         weights = np.stack([_weights_of(chain[0], samples) for chain in group])
-        key = (len(Cs), len(group), *(id(chain[0].train) for chain in group))
         k = len(samples.classes)
-        path = solve_svc_path(model, gram, k, weights, Cs, FitMonitor(), begun[key])
+        path = solve_svc_path(model, gram, k, weights, Cs, FitMonitor(), [])
         if path.unfinished:
             raise NotServed("missed its tolerance")
         for chain, supports in zip(group, path.supports, strict=True):
-            wanted = samples.positions(chain[0].wanted)
-            S = as_numpy(scores_of_all(supports, gram, wanted))  # (wanted, Cs, p)
-            for index, c in enumerate(path.reached):
-                yield chain[c].number, _predict(chain[c], samples, S[:, index])
+            wanted = samples.positions(chain[0].fold.wanted)
+            distinct = list(dict.fromkeys(supports))
+            S = as_numpy(scores_of_all(distinct, gram, wanted))  # (wanted, distinct, p)
+            for support, c in zip(supports, path.reached, strict=True):
+                own = S[:, distinct.index(support)]
+                yield chain[c].number, _predict(chain[c], samples, own)
 
 
 def _weights_of(cell: Cell, samples: SearchSamples) -> Vector:
     """Factors of C of the samples: the weights of their classes, 0 outside of the training."""
-    where = samples.positions(cell.train)
+    where = samples.positions(cell.fold.train)
     labels = samples.classes[samples.y[where]]
     of_class = compute_class_weight(cell.model.class_weight, classes=samples.classes, y=labels)
     weights = np.zeros(len(samples.y))
@@ -165,7 +162,7 @@ def _weights_of(cell: Cell, samples: SearchSamples) -> Vector:
 def _predict(cell: Cell, samples: SearchSamples, S: Matrix) -> Solved:
     """Labels and decision values of the wanted rows, from scores at the boundaries, (wanted, p)."""
     k, model = len(samples.classes), cell.model
-    n = int(max(samples.rows.max(), cell.wanted.max())) + 1
+    n = int(max(samples.rows.max(), cell.fold.wanted.max())) + 1
 
     def decide() -> Matrix:
         if k == 2:
@@ -176,11 +173,11 @@ def _predict(cell: Cell, samples: SearchSamples, S: Matrix) -> Solved:
     def spread() -> Matrix:
         values = decide()
         scores = np.full((n, *values.shape[1:]), np.nan)
-        scores[cell.wanted] = values
+        scores[cell.fold.wanted] = values
         return scores
 
     ties = model.break_ties and k > 2 and model.decision_function_shape == "ovr"
     codes = np.argmax(decide(), axis=1) if ties else as_numpy(vote(S, k, "ovo"))
     labels = np.empty(n, dtype=samples.classes.dtype)
-    labels[cell.wanted] = samples.classes[codes]
+    labels[cell.fold.wanted] = samples.classes[codes]
     return Solved(samples.classes, labels, spread)

@@ -21,10 +21,11 @@ from separatrix.estimators.base.gaussian_classes import (
     require_spread,
     warn_of_rank,
 )
+from separatrix.estimators.base.labels import as_labels
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.one_pass import OnePass
 from separatrix.estimators.base.parameters import integer, real, with_parameters
-from separatrix.estimators.base.prepare import as_labels, check_samples
+from separatrix.estimators.base.prepare import check_samples
 from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
 from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix

@@ -6,34 +6,29 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
+from separatrix.estimators.base.labels import as_labels
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.neighbor_queries import ALGORITHMS, NearestQueries
 from separatrix.estimators.base.neighbor_voting import (
-    ALGORITHMS,
     NeighborVoting,
     has_columns,
-    require_graph_mode,
 )
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import as_labels, rollback_on_error
+from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.estimators.metrics.votes import factors_of, require_votes
 from separatrix.runtime.device import DEVICES, as_numpy
-from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.progress import bar
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
-from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_integer
 
 
 @with_parameters
-class KNeighborsClassifier(NeighborVoting):
+class KNeighborsClassifier(NearestQueries, NeighborVoting):
     """Majority vote of the k nearest training samples.
 
     A drop-in for scikit-learn's `KNeighborsClassifier`, exact, with a rule for every tie: of equal
@@ -212,32 +207,6 @@ class KNeighborsClassifier(NeighborVoting):
             raise DataError(f"X has {len(predicted)} samples, but y has {len(y)} labels")
         return np.asarray((predicted == y[:, None]).mean(axis=0))
 
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """Distances of the nearest training samples, and their rows, nearest first; each (m, k).
-
-        X=None: of the training samples, each left out of its own neighbours.
-        """
-        check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        require_integer(type(self).__name__, "n_neighbors", k, least=1)
-        found = self._find_neighbors(X, int(k))
-        distances, rows = (self.index_.match_input(part, X) for part in found)
-        return (distances, rows) if return_distance else rows
-
-    def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
-    ) -> Any:
-        """The nearest training samples as a sparse matrix, (m, n), of ones or of the "distance"."""
-        require_graph_mode(mode)
-        distances, rows = map(as_numpy, self.kneighbors(X, n_neighbors))
-        m, k = rows.shape
-        values = distances if mode == "distance" else np.ones_like(distances)
-        ends = np.arange(m + 1) * k
-        graph = csr_array((values.ravel(), rows.ravel(), ends), shape=(m, self.n_samples_fit_))
-        return _align_api_if_sparse(graph)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_votes(type(self).__name__, self.n_neighbors, self.ties, self.weights)
@@ -247,31 +216,6 @@ class KNeighborsClassifier(NeighborVoting):
             must_be = "None with several outputs, whose best numbers may differ"
             raise ParameterError(type(self).__name__, "k_max", must_be, self.k_max)
         return super()._encode(X, y, sample_weight)
-
-    def _find_neighbors(self, X: Any, k: int) -> Neighbors:
-        """The k nearest training samples of each sample; X=None: of each training sample but itself."""
-        name, n = type(self).__name__, self.n_samples_fit_
-        X = self._check_queries(X)
-        if k > n - (X is None):
-            sign = "<" if X is None else "<="
-            raise DataError(
-                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, "
-                f"n_samples_fit = {n}, n_samples = {n if X is None else X.shape[0]}"
-            )
-        with bar(f"{name}: search", None, show=bool(self.verbose)) as advance:
-
-            def on_step(_number: int) -> bool:
-                advance()
-                return False
-
-            return self.index_.nearest(
-                X,
-                k,
-                threads=thread_count(self.n_jobs),
-                monitor=FitMonitor(None, on_step),
-                device=self.device,
-                checked=True,
-            )
 
     def _votes(self, X: Any) -> tuple[Codes, Matrix]:
         """The rows that vote on each sample, and the factors of their votes."""

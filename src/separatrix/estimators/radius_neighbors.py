@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.utils import _align_api_if_sparse
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.neighbor_queries import ALGORITHMS, RadiusQueries
 from separatrix.estimators.base.neighbor_voting import (
-    ALGORITHMS,
     NeighborVoting,
-    require_graph_mode,
 )
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
 from separatrix.estimators.base.prepare import rollback_on_error
-from separatrix.estimators.metrics.radius import FIRST_K, RadiusBatch, search_radius
+from separatrix.estimators.metrics.radius import FIRST_K, RadiusBatch
 from separatrix.estimators.metrics.votes import (
     TIES,
     factors_from_function,
@@ -29,14 +24,12 @@ from separatrix.estimators.metrics.votes import (
     require_votes,
 )
 from separatrix.runtime.device import DEVICES
-from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix
-from separatrix.validation import require_real
 
 
 @with_parameters
-class RadiusNeighborsClassifier(NeighborVoting):
+class RadiusNeighborsClassifier(RadiusQueries, NeighborVoting):
     """Vote of all training samples within a radius.
 
     Unlike the k nearest, they are many where samples are dense and few, or none, where they are sparse;
@@ -151,68 +144,9 @@ class RadiusNeighborsClassifier(NeighborVoting):
         answers = [self.index_.match_input(P, X) for P in found]
         return answers if self.outputs_2d_ else answers[0]
 
-    def radius_neighbors(
-        self,
-        X: Any = None,
-        radius: float | None = None,
-        return_distance: bool = True,
-        sort_results: bool = False,
-    ) -> Any:
-        """Distances of the training samples within the radius, and their rows: arrays of m arrays.
-
-        Always nearest first, whatever `sort_results`. X=None: of the training samples, each left out of
-        its own neighbours.
-        """
-        queries, count = self._checked(X)
-        distances, rows = (np.empty(count, dtype=object) for _ in range(2))
-        for batch in self._batches(queries, radius):
-            for i, own in enumerate(batch.queries):
-                distances[own] = batch.distances[i, batch.inside[i]]
-                rows[own] = batch.rows[i, batch.inside[i]]
-        return (distances, rows) if return_distance else rows
-
-    def radius_neighbors_graph(
-        self,
-        X: Any = None,
-        radius: float | None = None,
-        mode: str = "connectivity",
-        sort_results: bool = False,
-    ) -> Any:
-        """The neighbours as a sparse matrix, (m, n), of ones or of the "distance"."""
-        require_graph_mode(mode)
-        distances, rows = self.radius_neighbors(X, radius)
-        ends = np.concatenate([[0], np.cumsum([len(own) for own in rows])]).astype(np.intp)
-        columns = np.concatenate([*rows, np.empty(0, dtype=np.intp)])
-        values = np.concatenate([*distances, np.empty(0)])
-        values = values if mode == "distance" else np.ones_like(values)
-        graph = csr_array((values, columns, ends), shape=(len(rows), self.n_samples_fit_))
-        return _align_api_if_sparse(graph)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_votes(type(self).__name__, 1, self.ties, self.weights)
-
-    def _checked(self, X: Any) -> tuple[Any, int]:
-        """Checked samples, or None for the training samples, and their number."""
-        check_is_fitted(self)
-        X = self._check_queries(X)
-        return X, int(self.n_samples_fit_ if X is None else X.shape[0])
-
-    def _batches(
-        self, X: Any, radius: float | None = None, *, ordered: bool = True
-    ) -> Iterator[RadiusBatch]:
-        """Checked samples, or None, in batches with their neighbours."""
-        radius = self.radius if radius is None else radius
-        if not (isinstance(radius, Real) and radius == np.inf):
-            require_real(type(self).__name__, "radius", radius, least=0)
-        return search_radius(
-            self.index_,
-            X,
-            float(radius),
-            threads=thread_count(self.n_jobs),
-            device=self.device,
-            ordered=ordered,
-        )
 
     def _votes(self, X: Any) -> Iterator[tuple[RadiusBatch, Matrix]]:
         """All queries in batches, with factors of the votes of their neighbours."""

@@ -105,13 +105,13 @@ def categorical(counts: CategoryCounts, alpha: float) -> CategoryLikelihood:
 def categorical_log_joint(likelihood: CategoryLikelihood, prior: Vector, X: Codes) -> Joint:
     """Samples X, (n, d), with every class; `prior` holds log p(c), (k,)."""
     starts = starts_of(likelihood.sizes)
-    finite = _sum_entries(X, starts, likelihood.finite) + prior
+    finite = sum_entries(X, starts, likelihood.finite) + prior
     if likelihood.zeros is None:
         return Joint(finite, None)
-    return Joint(finite, _sum_entries(X, starts, likelihood.zeros))
+    return Joint(finite, sum_entries(X, starts, likelihood.zeros))
 
 
-def _sum_entries(X: Codes, starts: Codes, table: Matrix) -> Matrix:
+def sum_entries(X: Codes, starts: Codes, table: Matrix) -> Matrix:
     """Sum of the entries of each sample, (n, k)."""
     found = np.zeros((len(X), len(table)))
     _add_entries(X, starts, np.ascontiguousarray(table.T), found)

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError
+from separatrix.estimators.base.labels import as_labels
 from separatrix.estimators.base.prepare import (
     Training,
-    as_labels,
     check_samples,
     check_weights,
     prepare,

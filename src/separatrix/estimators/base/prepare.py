@@ -14,10 +14,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
+from separatrix.estimators.base.labels import as_labels, encode_labels, require_one_type
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import is_plain_object, kernel_for_samples
 from separatrix.kernels.graphs.graph_union import is_graph
@@ -173,7 +173,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
         require_same_device(X, more["y"])
         more["y"] = as_numpy(more["y"])
-        _require_one_type(more["y"])
+        require_one_type(more["y"])
     kernel = object_kernel(estimator, X, fitted=not more.get("reset", True))
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
@@ -395,41 +395,6 @@ def generator(estimator: Any) -> np.random.Generator:
     raise ParameterError(
         _name(estimator), "random_state", "a seed of at least 0, a generator or None", random_state
     )
-
-
-def as_labels(y: Any) -> Any:
-    """Labels as a flat array that can be sorted; raises an error if they are not classes."""
-    if type(y) is not np.ndarray or y.ndim != 1:
-        y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "O":
-        y = np.array(y.tolist())
-    if y.dtype.kind not in "biu":  # integers are classes
-        check_classification_targets(y)
-    return y
-
-
-def encode_labels(y: Any) -> tuple[Any, Codes]:
-    """The labels in y, sorted, and the code of each sample's.
-
-    >>> encode_labels(np.array([7, 3, 7]))
-    (array([3, 7]), array([1, 0, 1]))
-    """
-    if y.dtype.kind in "biu" and len(y):
-        least, most = int(y.min()), int(y.max())
-        if most - least < len(y) and max(-least, most) < 2**62:  # counted, not sorted
-            positions = y.astype(np.intp) - least
-            present = np.bincount(positions, minlength=most - least + 1) > 0
-            rank = np.cumsum(present) - 1
-            return (np.flatnonzero(present) + least).astype(y.dtype), rank[positions]
-    found, codes = np.unique(y, return_inverse=True)
-    return found, codes
-
-
-def _require_one_type(y: Any) -> None:
-    if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
-        kinds = {isinstance(label, str) for label in np.asarray(y, dtype=object).ravel()}
-        if len(kinds) > 1:
-            raise DataError("labels in y must be all strings or all numbers; got both")
 
 
 def class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Vector:

@@ -11,7 +11,7 @@ from separatrix.estimators.base.support import Support
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
-from separatrix.solvers.svm.problem import SvmFit, SvmProblem
+from separatrix.solvers.svm.problem import LIBSVM, SvmFit, SvmProblem
 from separatrix.types import Gram, Matrix, Vector
 
 
@@ -43,6 +43,11 @@ def solve_svc_path(
     fits: list[SvmFit] = []
     last = 0.0
     for c in np.argsort(Cs, kind="stable").tolist():
+        if fits and model.stop == LIBSVM and not any(_is_bounded(fit) for fit in fits):
+            path.reached.append(c)  # no bound matters any more
+            for done in path.supports:
+                done.append(done[-1])
+            continue
         problems = [SvmProblem(side, box) for box in Cs[c] * weights for side in sides.T]
         if begun and not fits:
             problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
@@ -73,6 +78,11 @@ def solve_svc_path(
             done.append(Support.of(own, n_classes, model.multi_class, segments=gram.segments))
             monitor.step()
     return path._replace(unfinished=unfinished)
+
+
+def _is_bounded(fit: SvmFit) -> bool:
+    """Whether an upper bound keeps a coefficient from growing."""
+    return bool(np.any((fit.alpha >= fit.box) & (fit.box > 0)))
 
 
 def _start_from(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:

@@ -29,8 +29,9 @@ def solve_svms(
     Given
         gram       K, held in memory, computed by rows, or on a device
         problems   sides y and upper bounds box of each problem, and initial coefficients
-        tol, stop  "kkt": stop at a violation of the optimality conditions of at most tol;
-                   "gap": stop at a relative duality gap of at most tol
+        tol, stop  "kkt": stop at a violation of the optimality conditions of at most tol, and a small gap;
+                   "gap": stop at a relative duality gap of at most tol; "violation": as LIBSVM, at a
+                   violation of at most tol, however large the gap
         max_iter   steps on two rows for each problem; -1 for no limit
         monitor    progress, time limit and cancellation
         threads    CPU threads

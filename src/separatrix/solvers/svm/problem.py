@@ -16,6 +16,7 @@ from separatrix.types import Codes, Gram, Signs, Vector
 
 ROUNDING = 1e-12  # of a bound, or of the two sides of y'a = 0
 STEPS_PER_CHECK = 100_000  # between two checks that the dual objective still rises
+LIBSVM = "violation"  # value of `stop`: the violation alone decides, as in LIBSVM
 GAP = 1e-3  # relative gap that stop="kkt" asks for beside the violation
 LARGE_SCALE = 1e3  # C k(x, x) up to which it does; beyond, small violations cost much
 TICKS = 10  # progress steps of each of a few problems
@@ -74,7 +75,9 @@ class StoppingRule(NamedTuple):
     def of(cls, tol: float, stop: str, max_iter: int) -> StoppingRule:
         """The rule of an estimator's `tol`, `stop` and `max_iter`."""
         limit = np.iinfo(np.int64).max if max_iter < 0 else max_iter
-        return cls(np.inf, tol, limit) if stop == "gap" else cls(tol, max(tol, GAP), limit)
+        if stop == "gap":
+            return cls(np.inf, tol, limit)
+        return cls(tol, np.inf if stop == LIBSVM else max(tol, GAP), limit)
 
     def gaps_for(self, scales: Vector) -> Vector:
         """The largest gap of problems whose C times their largest k(x, x) is a scale."""

@@ -1,0 +1,48 @@
+"""Labels of classes: checked, sorted and counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from separatrix.errors import DataError
+from separatrix.types import Codes
+
+
+def as_labels(y: Any) -> Any:
+    """Labels as a flat array that can be sorted; raises an error if they are not classes."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        y = np.array(y.tolist())
+    if y.dtype.kind not in "biu":  # integers are classes
+        check_classification_targets(y)
+    return y
+
+
+def encode_labels(y: Any) -> tuple[Any, Codes]:
+    """The labels in y, sorted, and the code of each sample's.
+
+    >>> encode_labels(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    if y.dtype.kind in "biu" and len(y):
+        least, most = int(y.min()), int(y.max())
+        if most - least < len(y) and max(-least, most) < 2**62:  # counted, not sorted
+            positions = y.astype(np.intp) - least
+            present = np.bincount(positions, minlength=most - least + 1) > 0
+            rank = np.cumsum(present) - 1
+            return (np.flatnonzero(present) + least).astype(y.dtype), rank[positions]
+    found, codes = np.unique(y, return_inverse=True)
+    return found, codes
+
+
+def require_one_type(y: Any) -> None:
+    """Raise an error for strings and numbers in one y."""
+    if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
+        kinds = {isinstance(label, str) for label in np.asarray(y, dtype=object).ravel()}
+        if len(kinds) > 1:
+            raise DataError("labels in y must be all strings or all numbers; got both")
