@@ -99,7 +99,7 @@ def scan_csv(
 ) -> TableContents:
     """The columns of a table of text; options as for `read_csv`, `columns` as for `choose_columns`.
 
-    With `by_columns`, the matrix of numbers is in Fortran order, and columns of codes such as 007 are texts.
+    With `by_columns`, the matrix of numbers is in Fortran order, and columns of codes, 007, are texts.
     """
     delimiter = DELIMITER_NAMES.get(delimiter or "", delimiter)
     require_choice("read_csv", "header", header, (None, True, False))
