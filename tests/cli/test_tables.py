@@ -119,6 +119,24 @@ def test_many_numbers_in_a_target_that_nobody_named_are_a_question(tmp_path):
     assert "which column" in run("look", path).stdout
 
 
+def test_texts_that_all_differ_are_no_classes(tmp_path):
+    rows = [f"{i % 7},{'ab'[i % 2]},2021-01-01 10:{i % 60:02d}:{i // 60:02d}" for i in range(90)]
+    (tmp_path / "log.csv").write_text("\n".join(["a,kind,when", *rows]))
+    refused = run("fit", tmp_path / "log.csv", code=1)
+    assert "when (the last column) has 90 different texts in 90 rows" in refused.stderr
+    assert "few different values have kind" in refused.stderr
+    looked = run("look", tmp_path / "log.csv").stdout
+    assert "90 different values, each in one row" in looked
+
+
+def test_one_class_is_no_leak(tmp_path):
+    rows = [f"{i % 7},x" for i in range(40)]
+    (tmp_path / "one.csv").write_text("\n".join(["a,class", *rows]))
+    looked = run("look", tmp_path / "one.csv").stdout
+    assert "there is only one class" in looked
+    assert "alone" not in looked
+
+
 def test_missing_labels_can_be_an_error(folder):
     words = ("fit", folder / "people.csv", "--missing-label", "error", "--out", folder / "x")
     assert "found no label in 'bought'" in run(*words, code=1).stderr

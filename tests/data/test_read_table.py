@@ -1,6 +1,7 @@
 """Messy tables as people have them: each was refused or misread before."""
 
 import io
+import json
 import sqlite3
 import sys
 
@@ -393,3 +394,61 @@ def test_ambiguous_days_and_months(write):
     data = read_table(write(text))
     assert data.X.specs[0].format == "%m/%d/%Y"
     assert np.ptp(data.X.numbers) == 58 * 86400
+
+
+def test_codes_with_leading_zeros_are_no_numbers(write):
+    rows = [f"{i},{z},{i % 2}" for i, z in enumerate(["90210", "01005", "10001", "00501"] * 6)]
+    data = read_table(write("\n".join(["age,zip,class", *rows])))
+    assert roles(data) == {"age": "number", "zip": "category"}
+    assert shown(data)[1] == [1.0, "01005"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_title_above_the_table_is_skipped_with_a_note(write, encoding):
+    table = "a;b;class\n" + "1,5;2;x\n3;4,5;y\n" * 3
+    data = read_table(write("Umsätze 2024, geprüft\n\n" + table, encoding=encoding))
+    assert data.X.columns == ("a", "b")
+    assert shown(data)[:2] == [[1.5, 2.0], [3.0, 4.5]]
+    assert data.notes[0] == "1 line above the table skipped: 'Umsätze 2024, geprüft'"
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [("a b class", "1,5 2,5 {}"), ("a;b;class", "1,5;2,5;{}"), ("class;note", '{};"x;y,z"')],
+)
+def test_a_header_is_no_title(write, header, row):
+    lines = [header, *(row.format("xy"[i % 2]) for i in range(8))]
+    data = read_table(write("\n".join(lines) + "\n", "data.txt"))
+    assert data.target == "class"
+    assert len(data.X) == 8
+
+
+def test_an_array_of_json_objects_is_read_as_lines_are(write):
+    rows = [
+        {"age": 31 + i, "job": "cook" if i % 3 else None, "class": "ab"[i % 2]} for i in range(6)
+    ]
+    array = read_table(write(json.dumps(rows, indent=1), "rows.json"))
+    lines = read_table(write("\n".join(map(json.dumps, rows)), "rows.jsonl"))
+    assert shown(array) == shown(lines)
+    assert array.y.tolist() == lines.y.tolist()
+    assert "an array of objects" in array.reading
+    for damaged in ("[1, 2]", '[{"a": 1}', "[{}]"):
+        with pytest.raises(DataFileError, match=r"an object such as|a damaged array"):
+            read_table(write(damaged, "rows.json"))
+
+
+def test_times_of_half_a_day(write):
+    rows = [
+        f"{m:02d}/15/2021 {h:02d}:30 {half}"
+        for m in range(1, 13)
+        for h, half in [(12, "AM"), (1, "pm")]
+    ]
+    data = read_table(write("\n".join(["d,class", *(f"{r},{i % 2}" for i, r in enumerate(rows))])))
+    assert data.X.specs[0].format == "%m/%d/%Y %I:%M %p"
+    assert (data.X.numbers[:4, 0] // 60 % 1440).tolist() == [30, 13 * 60 + 30] * 2
+
+
+def test_long_labels_are_one_short_line_of_the_reading(write):
+    data = read_table(write('a,class\n1,"two\nlines of a label that is far too long"\n2,b\n'))
+    assert "\n" not in data.reading
+    assert "two lines of a label that is … 1" in data.reading

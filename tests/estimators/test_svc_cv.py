@@ -98,3 +98,18 @@ def test_a_search_out_of_time_says_so_and_leaves_a_model():
         search.fit(DIGITS[:600], LABELS[:600])
     assert time.process_time() - began < 3.0 * os.cpu_count()
     assert search.predict(DIGITS).shape == (1797,)
+
+
+def test_a_loose_tolerance_of_the_search_does_not_reach_the_final_machine():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600] / 16, y[:600]
+    grid = {"Cs": [0.1, 1, 10], "gammas": [0.05, 0.5], "cv": 3}
+
+    exact = SVCCV(**grid).fit(X, y)
+    loose = SVCCV(**grid, search_tol=0.1).fit(X, y)
+
+    scores = [search.cv_results_["mean_test_score"] for search in (exact, loose)]
+    np.testing.assert_allclose(scores[1], scores[0], atol=0.01)
+    chosen = SVC(**loose.best_params_).fit(X, y)
+    assert loose.best_estimator_.tol == SVC().tol
+    np.testing.assert_array_equal(loose.decision_function(X), chosen.decision_function(X))

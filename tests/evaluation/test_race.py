@@ -1,6 +1,7 @@
 import time
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from sklearn.datasets import load_iris
 from separatrix import GaussianNB, LinearDiscriminantAnalysis, compare
 from separatrix.data.splits import Split, random_splits
 from separatrix.errors import DataError, ParameterError
+from separatrix.evaluation.baselines import make_baselines
+from separatrix.evaluation.profile import profile
 from separatrix.evaluation.race import FIRST_ROWS, Race, merge_splits
 from separatrix.evaluation.samples import CheckedSamples
 from separatrix.evaluation.study import evaluate
@@ -157,3 +160,61 @@ def test_a_tree_that_is_better_is_recommended():
         found = compare(["lda"], corners, inside, cv=5, baselines=True)
     assert "gradient boosting of scikit-learn is better by" in found.verdict
     assert "it would serve you better" in found.verdict
+
+
+def test_an_alarm_during_a_compilation_leaves_numba_intact():
+    from numba import njit
+
+    def double(values):
+        total = 0.0
+        for i in range(values.shape[0]):
+            total += 2.0 * values[i]
+        return total
+
+    for seconds in (0.002, 0.01, 0.03, 0.1):  # a compilation takes longer
+        with suppress(OutOfTime), time_limit(seconds):
+            njit(double)(np.ones(3))
+            wait_for_ever()
+        assert njit(double)(np.ones(3)) == 6.0
+
+
+class Cold(Slow):
+    """Takes a second before its first fit, as if it were compiled."""
+
+    warm = False
+
+    def fit(self, X, y):
+        if not Cold.warm:
+            time.sleep(1.0)
+            Cold.warm = True
+        return super().fit(X, y)
+
+
+def test_the_first_fit_on_a_small_table_is_not_part_of_the_budget():
+    few = slice(0, 300)
+    found = compare(
+        {"cold": Cold(), "slow": Slow()}, MANY[few], SIGN[few], cv=3, repeats=1, budget=0.9
+    )
+    assert set(found.evaluations) == {"cold", "slow"}
+    assert found.not_tried == {}
+
+
+def test_a_single_split_is_judged_by_its_rows():
+    rows = slice(0, 300)
+    models = {"good": Slow(0), "slower": Slow(0, 0.5)}
+    found = compare(models, MANY[rows], SIGN[rows], cv=3, repeats=1, budget=600, baselines=True)
+    one = {name: merge_splits([evaluation]) for name, evaluation in found.evaluations.items()}
+    del one["slower"]
+    for name, whole in list(one.items()):
+        splits = [whole.splits[0]]
+        model = models.get(name) or make_baselines(profile(MANY[rows], SIGN[rows]), 0)[name]
+        one[name] = evaluate(model, MANY[rows], SIGN[rows], splits=splits, name=name)
+    single = replace(found, evaluations=one)
+    majority = next(p for p in single.verdict.split("; ") if "most frequent" in p)
+    assert "behind by" in majority
+    assert "within chance" not in majority
+
+
+def test_a_long_reason_of_a_failure_is_cut():
+    found = compare({"good": Slow(), "bad": Slow(trouble=ValueError("no " * 500))}, X, Y > 0, cv=3)
+    assert len(found.failed["bad"]) < 250

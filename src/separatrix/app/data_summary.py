@@ -81,13 +81,15 @@ class DataSummary:
         if self.classes:
             lines += ["", f"classes in {self.target}"]
             most = max(self.classes.values())
-            for label, count in list(self.classes.items())[:20]:
+            shown = [] if most == 1 else list(self.classes.items())[:20]
+            for label, count in shown:
                 bar = "#" * max(1, round(30 * count / most))
                 lines.append(
                     f"  {_cut(label, 24):<24}  {count:>9,}  {100 * count / self.rows:5.1f} %  {bar}"
                 )
-            if len(self.classes) > 20:
-                lines.append(f"  and {len(self.classes) - 20} more")
+            if len(self.classes) > len(shown):
+                more_than = "and {:,} more" if shown else "{:,} different values, each in one row"
+                lines.append(f"  {more_than.format(len(self.classes) - len(shown))}")
         more = [*self.remarks, *(f"{c.name}: {c.remark}" for c in self.columns if c.remark)]
         lines += ["", *(f"careful: {remark}" for remark in more)] if more else []
         lines += ["", *(f"note: {note}" for note in self.notes)] if self.notes else []
@@ -165,8 +167,8 @@ def _group_numbers(column: Vector) -> Codes:
 
 def _leak_remark(groups: Codes, y: Codes | None) -> str:
     """A warning if the class follows from this column alone, judged by the other rows of a group."""
-    if y is None or len(y) < RARE_CLASS:
-        return ""
+    if y is None or len(y) < RARE_CLASS or not y.any():
+        return ""  # few rows, or one class
     shares = predict_alone(groups, y)
     base = np.bincount(y).max() / len(y)
     if shares < LEAK or shares - base < (1 - base) / 2:
@@ -194,7 +196,9 @@ def predict_alone(groups: Codes, y: Codes) -> float:
 def _class_remarks(classes: dict[str, int], rows: int) -> list[str]:
     found = []
     single = [label for label, count in classes.items() if count == 1]
-    if single:
+    if single and len(single) == len(classes):
+        found.append("no value of the target occurs twice: are these classes?")
+    elif single:
         names = ", ".join(_cut(label, 24) for label in single[:8])
         found.append(f"classes with one row cannot be learned and tested: {names}")
     few = [label for label, count in classes.items() if 1 < count < RARE_CLASS]

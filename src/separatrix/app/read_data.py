@@ -109,15 +109,16 @@ def is_table(names: Sequence[str], format: str | None) -> bool:
 
 
 def _doubt_classes(data: Dataset) -> DataError | None:
-    """Ask for the target if the one that was guessed has very many numbers for classes."""
+    """Ask for the target if the one that was guessed has very many numbers, or texts, for classes."""
     if not data.guess or data.y is None:
         return None
     labels = np.unique(np.asarray(data.y))
-    if len(labels) <= MOST_NUMERIC_CLASSES or labels.dtype.kind not in "iuf":
+    numbers = labels.dtype.kind in "iuf"
+    if len(labels) <= MOST_NUMERIC_CLASSES or (not numbers and len(labels) <= len(data.y) / 4):
         return None
     error = DataError(
         f"which column of {data.name} holds the classes? {data.target} ({data.guess}) has "
-        f"{len(labels):,} different numbers"
+        f"{len(labels):,} different {'numbers' if numbers else 'texts'} in {len(data.y):,} rows"
     )
     error.hint = f"name it with --target; {_likely_targets(data)}"
     return error

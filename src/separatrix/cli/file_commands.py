@@ -51,7 +51,7 @@ model_option = click.option(
 training_options = combine_options(
     file_options,
     role_options,
-    click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
+    click.option("-o", "--out", type=FILE, help="Model file to write  [default: DATA.model]"),
     click.option("--slim", is_flag=True, help="Store only what predictions need"),
     click.option(
         "--dry-run",

@@ -16,10 +16,12 @@ _DAYS = (
     *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y"),
 )
 _TIMES = ("%H:%M:%S", "%H:%M")
+_HALF_DAYS = ("%I:%M:%S %p", "%I:%M %p")  # of twelve hours
 FORMATS = (
     *_DAYS,
     *(f"{day} {time}" for day in _DAYS for time in _TIMES),
-    *_TIMES,
+    *(f"{day} {time}" for day in _DAYS for time in _HALF_DAYS),
+    *(*_TIMES, *_HALF_DAYS),
     *("%Y-%m", "%b %Y", "%Y%m%d"),
 )
 """Formats of dates as of `strptime`, the likelier one first; fractions and zones are cut off."""
@@ -27,6 +29,7 @@ FORMATS = (
 LEAST_SHARE = 0.95
 _SAMPLE = 500  # different texts that decide about a format
 _LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3} ?[0-9]|[0-9]{8}")
+_HALF_DAY = re.compile(r"[0-9] [AaPp][Mm]$")
 _FRACTION_AND_ZONE = r"(:[0-9]{2})([.,][0-9]+)?( ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?$"
 
 
@@ -48,9 +51,10 @@ def find_format(texts: Sequence[str], *, compact: bool = False) -> str | None:
     if not any(_LIKELY.search(text) for text in texts[:20]):
         return None
     some = _normalize(texts[:_SAMPLE])
+    halves = any(_HALF_DAY.search(text) for text in texts[:20])
     best, most = None, LEAST_SHARE * len(some)
     for format in FORMATS:
-        if format == "%Y%m%d" and not compact:
+        if (format == "%Y%m%d" and not compact) or ("%p" in format) != halves:
             continue
         read = int(np.isfinite(_parse(some, format)).sum())
         if read and read >= most and (best is None or read > most):
@@ -66,9 +70,14 @@ def _normalize(texts: Sequence[str]) -> pa.Array:
 
 def _parse(column: pa.Array, format: str) -> Vector:
     four = format.replace("%Y", "[0-9]{4}").replace("%y", "[0-9]{2}")
-    for code in ("%m", "%d", "%H", "%M", "%S"):
+    for code in ("%m", "%d", "%H", "%I", "%M", "%S"):
         four = four.replace(code, "[0-9]{1,2}")
-    four = four.replace("%b", "[A-Za-z]{3}").replace("%B", "[A-Za-z]+").replace(".", "[.]")
+    four = (
+        four.replace("%p", "[AaPp][Mm]")
+        .replace("%b", "[A-Za-z]{3}")
+        .replace("%B", "[A-Za-z]+")
+        .replace(".", "[.]")
+    )
     fits = pc.match_substring_regex(column, f"^{four}$")  # strptime alone accepts more
     stamps = pc.strptime(
         pc.if_else(fits, column, None), format=format, unit="s", error_is_null=True

@@ -100,10 +100,10 @@ FORMATS = {
         scan="scan_excel",
     ),
     "jsonl": FileFormat(
-        "one JSON object a line",
-        *("json_lines", "read_json_lines", (".jsonl", ".ndjson")),
+        "one JSON object a line, or an array of them",
+        *("json_lines", "read_json_lines", (".jsonl", ".ndjson", ".json")),
         options=_TEXT_OPTIONS,
-        first_line=rb"\s*\{.*",
+        first_line=rb"\s*(?:\[\s*)?\{.*|\s*\[\s*",
         scan="scan_json_lines",
     ),
     "sqlite": FileFormat(

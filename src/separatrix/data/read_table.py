@@ -236,10 +236,15 @@ def _describe_target(target: str | None, columns: ColumnTable, guess: str) -> st
     codes, values = columns.categories[target]
     counts = np.bincount(codes, minlength=len(values)).tolist()
     pairs = sorted((-count, value) for count, value in zip(counts, values, strict=True) if count)
-    shown = ", ".join(f"{value} {-count:,}" for count, value in pairs[:_MOST_CLASSES_SHOWN])
+    some = ((" ".join(value.split()), -count) for count, value in pairs[:_MOST_CLASSES_SHOWN])
+    shown = ", ".join(f"{_shorten(value)} {count:,}" for value, count in some)
     shown += ", ..." if len(pairs) > _MOST_CLASSES_SHOWN else ""
     number = "1 class" if len(pairs) == 1 else f"{len(pairs):,} classes"
     return f"target {target}{f', {guess}' if guess else ''}: {number} ({shown})"
+
+
+def _shorten(text: str, most: int = 30) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def as_matrix(data: Dataset) -> Dataset:

@@ -16,7 +16,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from separatrix.estimators.base.grid_widening import GAMMA_FACTORS, WIDEN, WideningSearchCV
+from separatrix.estimators.base.grid_widening import (
+    GAMMA_FACTORS,
+    SEARCH_TOL,
+    WIDEN,
+    WideningSearchCV,
+)
 from separatrix.estimators.base.nystroem_search import NystroemSVCCV
 from separatrix.estimators.base.tuned import KNeighborsCV
 from separatrix.estimators.categorical_bayes import CategoricalNB
@@ -46,6 +51,7 @@ MAX_EVIDENCE_FEATURES = 200  # every step computes a posterior
 MIN_EVIDENCE_ROWS = 20  # of the rarer class
 CS = (0.1, 1.0, 10.0)  # before a grid is widened
 WL_ITERATIONS = 3  # of the Weisfeiler-Lehman features of graphs
+_SVC_SEARCH: dict[str, Any] = {"widen": WIDEN, "search_tol": SEARCH_TOL}
 
 
 @dataclass(frozen=True)
@@ -123,13 +129,13 @@ def is_too_slow(model: SuiteModel, profile: DataProfile) -> bool:
 
 
 def _gaussian_svm(context: BuildContext) -> Pipeline:
-    return context.pipeline(SVCCV(CS, "scale", cv=context.folds, widen=WIDEN))
+    return context.pipeline(SVCCV(CS, "scale", cv=context.folds, **_SVC_SEARCH))
 
 
 def _polynomial_svm(context: BuildContext) -> Pipeline:
     kernels = [Polynomial(degree, coef0=1.0) for degree in (2, 3)]
     # one gamma at first; one more step at either end gives the range of the Gaussian kernel
-    how: dict[str, Any] = {"cv": context.folds, "widen": WIDEN + 1}
+    how: dict[str, Any] = {"cv": context.folds, **_SVC_SEARCH, "widen": WIDEN + 1}
     return context.pipeline(SVCCV(CS, ["scale"], kernels=kernels, **how))
 
 
@@ -139,7 +145,7 @@ def _nystroem_svm(context: BuildContext) -> Pipeline:
 
 def _object_svm(context: BuildContext) -> Pipeline:
     kernels = context.object_kernels()
-    search = SVCCV((*CS, 100.0), kernels=kernels, cv=context.folds, widen=WIDEN)
+    search = SVCCV((*CS, 100.0), kernels=kernels, cv=context.folds, **_SVC_SEARCH)
     return Pipeline([("model", search)])
 
 

@@ -38,6 +38,7 @@ __all__ = ["Comparison", "compare"]
 
 RANDOM_SPLITS = 20  # by default
 PERIODS = 5  # by default
+LONGEST_REASON = 200  # letters of why a model failed
 MIN_TEST_FOLDS = 10  # by default, k-fold splits are repeated until there are as many test folds
 
 
@@ -289,5 +290,9 @@ def _error_of_all(found: RaceResult) -> BaseException:
 
 
 def _in_one_line(error: Exception) -> str:
-    words = " ".join(str(error).split())
+    text = str(error).strip()
+    if "fits failed" in text:  # of a search: the last line is the error of a fit
+        text = text.splitlines()[-1]
+    words = " ".join(text.split())
+    words = words if len(words) <= LONGEST_REASON else words[: LONGEST_REASON - 1] + "…"
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from separatrix.evaluation.metrics import LOSSES
 from separatrix.evaluation.result import Evaluation, shorten
@@ -209,14 +210,23 @@ class Comparison:
             gap = self.difference(self.best, name)
             title, unit = BASELINES.get(name, name), "points" if self.metric == "error" else ""
             size = f"{abs(self._unit * gap.mean):.2f} {unit}".strip()
-            if gap.p <= 0.05 and gap.mean > 0:
+            beyond = self._p_of_rows(name) <= 0.05 if math.isnan(gap.p) else gap.p <= 0.05
+            if beyond and gap.mean > 0:
                 words.append(f"{title} is better by {size}: it would serve you better")
             elif gap.mean > 0:
                 words.append(f"{title} is ahead by {size}, within chance")
             else:
-                sure = "" if gap.p <= 0.05 else ", within chance"
+                sure = "" if beyond else ", within chance"
                 words.append(f"{title} is behind by {size}{sure}")
         return f"Against {shorten(self.best, 40)}: {'; '.join(words)}." if words else ""
+
+    def _p_of_rows(self, name: str) -> float:
+        """Exact test of McNemar on the rows of a single split, on which splits cannot be compared."""
+        one, other = (self.evaluations[n].predicted[0, 0] for n in (self.best, name))
+        true = self.evaluations[name]._true(0)
+        only = np.count_nonzero((one == true) & (other != true))
+        differ = np.count_nonzero((one == true) != (other == true))
+        return float(binomtest(only, differ).pvalue) if differ else 1.0
 
     def __str__(self) -> str:
         warning, verdict = (

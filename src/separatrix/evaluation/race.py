@@ -75,6 +75,7 @@ class Race:
         self.result = RaceResult()
         self.seconds: dict[str, list[tuple[int, float]]] = {}  # rows and time of each rung
         self._rung: dict[str, Evaluation] = {}
+        self._warm: set[str] = set()  # those whose loops are compiled
         self._on_progress = on_progress or (lambda _evaluations, _words: None)
 
     @property
@@ -136,6 +137,9 @@ class Race:
 
     def _warm_up(self, name: str, train: Codes, test: Codes) -> None:
         """Fit to a few rows, so that loops are compiled; the time of that is added to the budget."""
+        if name in self._warm:
+            return
+        self._warm.add(name)
         begun = time.monotonic()
         few = train[subsample(self.samples.y[train], min(WARM_UP, len(train)), seed=self.seed)]
         with warnings.catch_warnings():
@@ -210,6 +214,7 @@ class Race:
             if number == 0:
                 self.result.evaluations = done  # filled below; Ctrl-C leaves what there is
             for position, name in enumerate(names):
+                self._warm_up(name, *split)
                 share = self.left if number else 2 * self.left / (len(names) - position)
                 one = self._fit(name, [split], share)
                 if one is not None:

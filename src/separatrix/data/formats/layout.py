@@ -24,8 +24,10 @@ DELIMITER_NAMES = {
 """Words for delimiters, for a command line."""
 
 _SAMPLE_RECORDS, _SAMPLE_BYTES = 100, 1 << 18
+_TITLE_LINES, _TITLE_ROWS = 10, 5  # lines above a table at most; its rows that show it
 _BOM = b"\xef\xbb\xbf"
 _SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[ \t]*\r?\n', re.IGNORECASE)  # Excel's
+_QUOTED = re.compile(rb'"[^"]*"')
 _DECIMAL_COMMA = re.compile(r"(?<![0-9]),|,(?![0-9])")
 
 
@@ -39,6 +41,7 @@ class TableLayout:
     texts: frozenset[str] = frozenset()  # columns that seem to hold texts; need not be complete
     notes: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    codes: frozenset[str] = frozenset()  # columns with cells such as 007
 
     def __str__(self) -> str:
         words = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes", " ": "blanks"}
@@ -74,6 +77,14 @@ def detect_layout(
         if len(head) >= _SAMPLE_BYTES:
             break
     source.rewind(*start)
+    title = _find_title(head[:_SAMPLE_BYTES], (delimiter,) if delimiter else DELIMITERS[:4])
+    skipped: tuple[str, ...] = ()
+    if title:
+        skipped = (_note_title(title),)
+        marked = not start[0] and source.encoding == "utf-8" and _begins_with_mark(source)
+        start = (start[0] + 3 * marked + len(title), start[1] + title.count(b"\n"))
+        head = head[len(title) :]
+        source.rewind(*start)
     _require_columns(source, head, DELIMITERS if delimiter is None else (delimiter,))
     text = head[:_SAMPLE_BYTES].decode("utf-8", errors="replace")
     if len(head) > _SAMPLE_BYTES:
@@ -91,8 +102,10 @@ def detect_layout(
     notes = _note_renamed(records[0], names) if header else ()
     sample = records[header : header + 20]
     samples = ({row[i] for row in sample if i < len(row)} for i in range(width))
-    texts = (name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells))
-    return TableLayout(delimiter, header, names, frozenset(texts), notes, source.encoding)
+    texts = {name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells)}
+    codes = (name for i, name in enumerate(names) if _holds_codes(records[header:], i))
+    found = frozenset(texts), (*skipped, *notes), source.encoding, frozenset(codes)
+    return TableLayout(delimiter, header, names, *found)
 
 
 def _skip_separator_line(source: ByteSource) -> tuple[str | None, tuple[int, int]]:
@@ -104,6 +117,44 @@ def _skip_separator_line(source: ByteSource) -> tuple[str | None, tuple[int, int
         return None, (0, 1)
     source.rewind(found.end(), 2)
     return delimiter, (found.end(), 2)
+
+
+def _find_title(head: bytes, delimiters: Sequence[str]) -> bytes:
+    """The lines before a table, such as a title: few cells, above many rows of more; b"" for none.
+
+    >>> _find_title(b"Sales of 2024\\n\\n" + 5 * b"1,2,3\\n", ",")
+    b'Sales of 2024\\n\\n'
+    """
+    lines = head.split(b"\n")[: _TITLE_LINES + _TITLE_ROWS]
+    plain = [_QUOTED.sub(b"", line) for line in lines]
+    words = [len(line.split()) for line in plain]
+    cells = [
+        [line.count(delimiter.encode()) + 1 if line.strip() else 0 for line in plain]
+        for delimiter in delimiters
+    ]
+    if any(len(set(sizes) - {0}) == 1 < max(sizes) for sizes in (words, *cells)):
+        return b""  # a table from its first line on
+    for sizes in cells:
+        for end in range(1, min(_TITLE_LINES, len(lines) - _TITLE_ROWS) + 1):
+            below = set(sizes[end : end + _TITLE_ROWS])
+            width = below.pop()
+            few = all(size <= 2 and size < width for row in cells for size in row[:end])
+            if not below and width > 2 and few:
+                above = b"\n".join(lines[:end]) + b"\n"
+                named = above.strip() and b'"' not in above and not above.startswith(b"#")
+                return above if named else b""
+    return b""
+
+
+def _note_title(title: bytes) -> str:
+    lines = [line for line in title.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    number = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    return f"{number} above the table skipped: {lines[0].strip()[:40]!r}"
+
+
+def _begins_with_mark(source: ByteSource) -> bool:
+    source.rewind()
+    return source.read(len(_BOM)) == _BOM
 
 
 def default_names(columns: int) -> tuple[str, ...]:
@@ -181,6 +232,20 @@ _DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[ T].*)?$")
 
 def _is_numeric(cells: set[str]) -> bool:
     return all(is_number(cell) or cell in MISSING for cell in cells)
+
+
+def _holds_codes(records: list[list[str]], column: int) -> bool:
+    """Whether a cell such as 007 or 01234 shows that its column holds codes and not numbers."""
+    return any(column < len(row) and _has_leading_zero(row[column]) for row in records)
+
+
+def _has_leading_zero(cell: str) -> bool:
+    """Whether a cell is a whole number with a zero before it.
+
+    >>> [_has_leading_zero(cell) for cell in ("007", "0", "0.5", "-1")]
+    [True, False, False, False]
+    """
+    return len(cell) > 1 and cell[0] == "0" and cell.isdigit()
 
 
 def _column_names(cells: list[str]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def scan_csv(
 ) -> TableContents:
     """The columns of a table of text; options as for `read_csv`, `columns` as for `choose_columns`.
 
-    With `by_columns`, the matrix of numbers is in Fortran order.
+    With `by_columns`, the matrix of numbers is in Fortran order, and columns of codes, 007, are texts.
     """
     delimiter = DELIMITER_NAMES.get(delimiter or "", delimiter)
     require_choice("read_csv", "header", header, (None, True, False))
@@ -113,9 +113,10 @@ def scan_csv(
         layout = detect_layout(
             source, delimiter=delimiter, header=header, features=columns or features
         )
+        codes = layout.codes if by_columns and columns is None else ()
         seen = {
             "columns": columns,
-            "as_text": as_text,
+            "as_text": (*as_text, *codes),
             "texts": layout.texts,
             "header": layout.header,
         }

@@ -20,6 +20,10 @@ FACTOR = 4.0  # between two values of gamma, and beyond an axis of one value
 GAMMA_FACTORS = (1 / FACTOR, 1.0, FACTOR)  # of gamma="scale", before a grid is widened
 WIDEN = 2  # values that may be added at either end: gamma from 1/64 to 64 times "scale"
 
+SEARCH_TOL = (
+    0.1  # of support vector machines in folds, whose accuracies only rank the cells of a grid
+)
+
 
 @dataclass(frozen=True)
 class GridAxis:

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.data.splits import subsample
-from separatrix.estimators.base.grid_widening import WIDEN
+from separatrix.estimators.base.grid_widening import SEARCH_TOL, WIDEN
 from separatrix.estimators.base.parameters import Estimator, integer, with_parameters
 from separatrix.estimators.feature_maps import Nystroem
 from separatrix.estimators.linear_svc import LinearSVC
@@ -70,7 +70,14 @@ class NystroemSVCCV(ClassifierMixin, Estimator):
         if n > self.max_rows:
             rows = subsample(y, self.max_rows, seed=self.random_state)
         weighted = SVC(class_weight=self.class_weight)
-        search = SVCCV(self.Cs, "scale", cv=self.cv, widen=WIDEN, estimator=weighted)
+        search = SVCCV(
+            self.Cs,
+            "scale",
+            cv=self.cv,
+            widen=WIDEN,
+            search_tol=SEARCH_TOL,
+            estimator=weighted,
+        )
         search.fit(X[rows], y[rows])
         self.best_params_, self.best_score_ = search.best_params_, search.best_score_
         self.cv_results_, self.edges_ = search.cv_results_, search.edges_
