@@ -38,7 +38,7 @@ def test_set_output_names_the_columns():
 def test_metadata_is_routed_to_the_model():
     weights = np.where(Y == 1, 1.0, 5.0)
     with sklearn.config_context(enable_metadata_routing=True):
-        model = SVC().set_fit_request(sample_weight=True)
+        model = SVC().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
         routed = CalibratedClassifierCV(model, ensemble=False, cv=3).fit(
             X, Y, sample_weight=weights
         )
