@@ -551,7 +551,14 @@ def test_a_page_of_hostile_names_fits_a_phone_and_runs_nothing(browser, tmp_path
         for name in HOSTILE
     ]
     facts = dict(zip(HOSTILE, HOSTILE, strict=True))
-    page = Page("".join(HOSTILE), HOSTILE, sections, "".join(HOSTILE), HOSTILE[9], facts)
+    page = Page(
+        "".join(HOSTILE),
+        HOSTILE,
+        sections,
+        command="".join(HOSTILE),
+        python=HOSTILE[9],
+        facts=facts,
+    )
 
     seen = browser.open(write(page, tmp_path / "page.html"), width=PHONE)
 

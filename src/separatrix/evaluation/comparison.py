@@ -213,6 +213,8 @@ class Comparison:
             beyond = self._p_of_rows(name) <= 0.05 if math.isnan(gap.p) else gap.p <= 0.05
             if beyond and gap.mean > 0:
                 words.append(f"{title} is better by {size}: it would serve you better")
+            elif gap.mean == 0:
+                words.append(f"{title} is as good")
             elif gap.mean > 0:
                 words.append(f"{title} is ahead by {size}, within chance")
             else:

@@ -135,10 +135,13 @@ class Race:
             size *= FACTOR
         return alive
 
-    def _warm_up(self, name: str, train: Codes, test: Codes) -> None:
-        """Fit to a few rows, so that loops are compiled; the time of that is added to the budget."""
+    def _warm_up(self, name: str, train: Codes, test: Codes) -> float:
+        """Fit to a few rows, so that loops are compiled; the time of that is added to the budget.
+
+        Returns its seconds.
+        """
         if name in self._warm:
-            return
+            return 0.0
         self._warm.add(name)
         begun = time.monotonic()
         few = train[subsample(self.samples.y[train], min(WARM_UP, len(train)), seed=self.seed)]
@@ -149,6 +152,7 @@ class Race:
         spent = time.monotonic() - begun
         if spent > COMPILED:
             self.budget += spent
+        return spent
 
     def _fit(self, name: str, splits: list[Split], limit: float) -> Evaluation | None:
         """Evaluate one candidate within a limit; None if it failed or took too long."""
@@ -214,7 +218,7 @@ class Race:
             if number == 0:
                 self.result.evaluations = done  # filled below; Ctrl-C leaves what there is
             for position, name in enumerate(names):
-                self._warm_up(name, *split)
+                begun += self._warm_up(name, *split)
                 share = self.left if number else 2 * self.left / (len(names) - position)
                 one = self._fit(name, [split], share)
                 if one is not None:

@@ -118,9 +118,13 @@ def _summary(
     behind = [row for row in others if not parts.is_level(row)]
     name = str(first["model"])
     words = [f"{name[:1].upper()}{name[1:]}{' is best' if others else ''}: {error}."]
-    if level:
+    if others and len(best.splits) == 1:
+        words.append(
+            "A single split cannot show which models differ; a longer --budget gives more."
+        )
+    elif level:
         words.append(f"It is not significantly better than {_list(level)}.")
-    if behind:
+    if behind and len(best.splits) > 1:
         words.append(_describe_gap(behind, rest="the others" if level else "all others"))
     if not first["converged"]:
         words.append("Some of its fits did not converge, so a longer fit may differ.")
