@@ -45,7 +45,9 @@ from separatrix.validation import (
 
 PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
 PASSES_LONG = 200  # with fewer rows, when coordinate descent probably converges
-PASSES_TOGETHER = 100_000  # of "crammer_singer" for the usual max_iter and more: LIBLINEAR's own limit
+PASSES_TOGETHER = (
+    100_000  # of "crammer_singer" for the usual max_iter and more: LIBLINEAR's own limit
+)
 USUAL_PASSES = 1000
 GAP, STRICTER = 1e-3, 4  # its largest relative duality gap; tolerances tried for it, each a tenth
 DENSE_ENOUGH = 0.25  # density from which sparse samples are converted to dense ones

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.formats.layout import MISSING, is_number
+from separatrix.data.numerals import MISSING, is_number
 from separatrix.workbench.playground.scene import Scene
 
 POINTS, EXPERIMENT = "points.csv", "playground.toml"
