@@ -310,11 +310,11 @@ RECORDS = (
             limits=("device",),
         ),
         variants=(
-            "KNeighborsClassifier(4, metric='manhattan')",
+            "KNeighborsClassifier(5, metric='manhattan')",
             "KNeighborsClassifier(weights='distance', ties='lowest')",
             "KNeighborsClassifier(metric='cosine')",
             "KNeighborsClassifier(9, metric='precomputed')",
-            "KNeighborsClassifier(5, kernel=Polynomial(2, coef0=1.0))",
+            "KNeighborsClassifier(5, kernel=Polynomial(3, coef0=1.0))",
         ),
         expected_failures=VOTES,
     ),
