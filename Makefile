@@ -49,7 +49,7 @@ test-full: $(VENV)/.has-test-full lint
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSER)
 	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' -k 'not triton' $(COMPILED)
 
-# scikit-learn's own tests with `separatrix.accel` on; `test-full` has them too.
+# scikit-learn's own tests with `separatrix.accel` on; of these, `test-full` has those without the fallback.
 test-sklearn: $(VENV)/.has-test $(VENV)/.compiled
 	$(BIN)/python -m pytest -n auto -q tests/contracts/test_accel.py
 

@@ -72,6 +72,7 @@ def test_nearly_all_of_scikit_learns_tests_pass_without_the_fallback(module):
     assert sorted(found["failed"]) == sorted(REMAINING[module])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", WITH_FALLBACK)
 def test_all_of_scikit_learns_tests_pass_with_the_fallback(module):
     found = run(module, "fallback")
