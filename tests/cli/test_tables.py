@@ -228,3 +228,10 @@ def test_novelty_is_found_in_a_mixed_table(tmp_path):
     assert "alone gives the class" not in done.stderr
     found = run_json("predict", tmp_path / "m", tmp_path / "a.csv")
     assert set(found["predictions"]) == {-1, 1}
+
+
+def test_a_row_alone_keeps_its_columns_for_a_model_without_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("fit", "digits", "--model", "knn", "--out", "m.model")
+    (tmp_path / "one.csv").write_text(",".join(["0", "5"] * 32) + "\n")
+    assert run("predict", "m.model", "one.csv", "--no-header").stdout.count("\n") == 2

@@ -178,7 +178,7 @@ def read_for(
         data = read_table(path, specs=encoder.columns_, **options)
         return replace(data, notes=(*data.notes, *unseen_words(data.X, encoder.known_values())))
     if names is None:
-        return as_matrix(read_table(path, **options))
+        return as_matrix(read_table(path, overrides=RoleOverrides(keep_all=True), **options))
     specs = [ColumnSpec(str(name), "number") for name in names]
     try:
         data = read_table(path, specs=specs, **options)

@@ -41,6 +41,7 @@ class RoleOverrides:
     category: tuple[str, ...] = ()
     number: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()  # role by the rules, but never dropped, also not by `drop`
+    keep_all: bool = False
 
     @property
     def as_text(self) -> tuple[str, ...]:
@@ -100,11 +101,11 @@ def assign_roles(
             found.append(_Column(ColumnSpec(name, "dropped", "", "you dropped it")))
         elif name in position:
             values = columns.numbers[:, position[name]]
-            asked = name in given or name in keep
+            asked = overrides.keep_all or name in given or name in keep
             found.append(_number_role(name, values, first=j == 0, asked=asked))
         else:
             column = _text_role(name, columns.categories[name], given.get(name))
-            if name in keep and not column.spec.kept:
+            if (overrides.keep_all or name in keep) and not column.spec.kept:
                 column = _keep(name, columns.categories[name])
             found.append(column)
     return _assemble(found, columns.rows)

@@ -242,7 +242,7 @@ PERCEPTRON = EstimatorRecord(
         "Perceptron",
         "A straight boundary that moves at every mistake.",
         (PREDICTORS, PASSES, SHUFFLE),
-        arguments=_without_tolerance,
+        arguments=lambda values: {**_without_tolerance(values), "multi_class": "auto"},
         steps="mistakes",
         limits=("time_limit",),
     ),
