@@ -69,7 +69,7 @@ def read_labelled(
     """
     names = [name] if isinstance(name, str) else list(name)
     options = {key: value for key, value in file.items() if value is not None}
-    roles = {key: parse_names(options.pop(key, None)) for key in ROLE_OPTIONS}
+    roles: dict[str, Any] = {key: parse_names(options.pop(key, None)) for key in ROLE_OPTIONS}
     if "target" in options:
         word = options["target"]
         options["target"] = None if word == "none" else parse_column(word)
