@@ -95,7 +95,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any) -> tuple[DataTable, dict[str, Any]]:
         given = (self.drop, self.text, self.date, self.category, self.number)
-        overrides = RoleOverrides(*(tuple(names) for names in given))
+        drop, text, date, category, number = (tuple(names) for names in given)
+        overrides = RoleOverrides(drop, text, date, category, number)
         table = table_of(X, overrides).table
         if not len(table) or not table.kept:
             found = "rows" if not len(table) else "columns with a role"
