@@ -8,6 +8,7 @@ from tests.reference_loops import kernel_perceptron
 
 from separatrix import KernelPerceptron, KernelPerceptronCV
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.multiclass import LabelledGram
 from separatrix.kernels import Gaussian, Linear, Polynomial
 
 X, Y = load_iris(return_X_y=True)
@@ -87,9 +88,8 @@ def test_rows_classified_on_the_gram_are_predictions_of_the_fitted_model(
     )
     rows = np.arange(0, 900, 2)
     fitted = model.fit(DIGITS[rows], LABELS[rows])
-    result = model.classify_rows(
-        make_gram(Polynomial(2), DIGITS[:900]), LABELS[:900], rows, n_classes=10
-    )
+    data = LabelledGram(make_gram(Polynomial(2), DIGITS[:900]), LABELS[:900], 10)
+    result = model.classify_rows(data, rows)
     everything = np.arange(900)
     if predictor == "random":  # one draw for each row: the draws differ with the rows asked about
         assert np.mean(result.codes(everything) == LABELS[:900]) > 0.5
@@ -247,7 +247,7 @@ def test_rows_classified_with_a_bias_are_predictions_of_the_fitted_model():
     for predictor in ("last", "average", "vote"):
         model = KernelPerceptron(Linear(), bias="rosenblatt", predictor=predictor, max_iter=4)
         fitted = model.fit(X[rows], Y[rows])
-        result = model.classify_rows(make_gram(Linear(), X), Y, rows, n_classes=3)
+        result = model.classify_rows(LabelledGram(make_gram(Linear(), X), Y, 3), rows)
         np.testing.assert_array_equal(result.codes(np.arange(150)), fitted.predict(X))
 
 

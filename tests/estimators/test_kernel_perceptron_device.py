@@ -10,7 +10,7 @@ from separatrix import KernelPerceptron, KernelPerceptronCV, evaluate
 from separatrix.errors import DataError, DeviceError, ParameterError
 from separatrix.estimators import kernel_perceptron_cv
 from separatrix.estimators.base import perceptron_fit
-from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
 from separatrix.kernels import Linear, Polynomial, Spectrum
 
 torch = pytest.importorskip("torch")
@@ -192,11 +192,11 @@ def test_runs_classified_at_the_same_time_are_those_classified_alone(
     (on_gpu,) = shared(X, device=torch.device("cpu")).grams([KERNEL])
     runs = [np.arange(60), np.arange(30, 120), np.arange(0, 120, 2)]
 
-    many = list(model.classify_rows_many(on_gpu, codes, runs, n_classes=3))
+    many = list(model.classify_rows_many(LabelledGram(on_gpu, codes, 3), runs))
 
     rows = np.arange(120)
     for found, run in zip(many, runs, strict=True):
-        alone = model.classify_rows(on_cpu, codes, run, n_classes=3)
+        alone = model.classify_rows(LabelledGram(on_cpu, codes, 3), run)
         assert isinstance(found, RowsClassified)
         np.testing.assert_array_equal(found.codes(rows), alone.codes(rows))
         np.testing.assert_allclose(found.values(rows), alone.values(rows), rtol=1e-12, atol=1e-9)

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError
 from separatrix.estimators.base.gaussian_classes import class_priors
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
 from separatrix.estimators.base.prepare import Training, rollback_on_error
 from separatrix.estimators.base.probabilistic_machine import (
@@ -25,7 +25,7 @@ from separatrix.runtime.blocks import default_budget, in_words
 from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.kernel_discriminant import KernelFisherFit, solve_kernel_fisher
-from separatrix.types import Codes, Gram, Matrix, Vector
+from separatrix.types import Codes, Matrix, Vector
 
 SCORE_ERROR = 1e-6  # of coordinates, whose standard deviation within the classes is about 1
 
@@ -139,15 +139,14 @@ class KernelFisherDiscriminant(
 
     def classify_rows(
         self,
-        gram: Gram,
-        y: Codes,  # shape: (n,)
+        data: LabelledGram,
         rows: Codes,
         *,
-        n_classes: int,
         monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
         """Train on some rows of a Gram matrix and classify all of them."""
+        gram, y, n_classes = data
         own = np.array(gram.tile(rows, rows), dtype=np.float64)
         with blas_threads(threads):
             found = self._solve(own, y[rows], np.ones(len(rows)), n_classes)

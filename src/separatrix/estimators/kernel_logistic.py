@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import DataError
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
 from separatrix.estimators.base.prepare import Training, class_weights, rollback_on_error
 from separatrix.estimators.base.probabilistic_machine import (
@@ -137,11 +137,9 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
 
     def classify_rows(
         self,
-        gram: Gram,
-        y: Codes,  # shape: (n,)
+        data: LabelledGram,
         rows: Codes,
         *,
-        n_classes: int,
         monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
@@ -150,6 +148,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
         Rows held out have weight 0, so that their scores come with the training. If they are most of the
         rows, the matrix of the others is copied.
         """
+        gram, y, n_classes = data
         weights = class_weights(self, self.class_weight, y[rows], np.arange(n_classes))
         if 2 * len(rows) < len(y):
             own = HeldGram(np.ascontiguousarray(gram.tile(rows, rows)))

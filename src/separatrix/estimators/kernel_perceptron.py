@@ -20,6 +20,7 @@ from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensor
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import (
     TIES,
+    LabelledGram,
     RowsClassified,
     decision_values,
     gpu_predictions,
@@ -67,7 +68,7 @@ from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.perceptron.online_to_batch import PREDICTORS, Mistakes
 from separatrix.solvers.perceptron.projectron import ProjectronFit
-from separatrix.types import Codes, Gram
+from separatrix.types import Codes
 
 
 @with_parameters
@@ -239,11 +240,9 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
 
     def classify_rows(
         self,
-        gram: Gram,
-        y: Codes,  # shape: (n,)
+        data: LabelledGram,
         rows: Codes,
         *,
-        n_classes: int,
         monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
@@ -252,6 +251,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         Training keeps the scores of all rows anyway, so cross-validation and repeated splits share
         one kernel matrix.
         """
+        gram, y, n_classes = data
         options, rng = self._options()._replace(threads=threads), generator(self)
         train = unweighted(y, n_classes)
         square = options.square_of(gram, rows)
@@ -262,22 +262,17 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         return RowsClassified(S, n_classes, options.scheme, self.ties, found.n_iter)
 
     def classify_rows_many(
-        self,
-        gram: Gram,
-        y: Codes,  # shape: (n,)
-        runs: Sequence[Codes],
-        *,
-        n_classes: int,
-        monitor: FitMonitor | None = None,
+        self, data: LabelledGram, runs: Sequence[Codes], *, monitor: FitMonitor | None = None
     ) -> Iterator[RowsClassified]:
         """`classify_rows` for each of many runs, trained at the same time on a device."""
         sequential = self.budget is not None or self.bias is not None
         if sequential or self.predictor not in ("last", "average"):
             for rows in runs:
-                yield self.classify_rows(gram, y, rows, n_classes=n_classes, monitor=monitor)
+                yield self.classify_rows(data, rows, monitor=monitor)
             return
         from separatrix.solvers.perceptron.cuda import solve_kernel_perceptrons  # torch is optional
 
+        gram, y, n_classes = data
         options, train = self._options(), unweighted(y, n_classes)
         passes = options.passes(n_classes)
         if self.min_gain is None:  # nothing depends on the online accuracy

@@ -5,19 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, replace
 from typing import Any
 
-from separatrix.estimators.base.parameters import (
-    choice,
-    flag,
-    integer,
-    real,
-    threads,
-    with_parameters,
-)
+from separatrix.estimators.base.parameters import real, with_parameters
 from separatrix.estimators.base.svc_fit import SvcOptions
 from separatrix.estimators.base.svc_training import SupportVectorClassifier
-from separatrix.estimators.calibration import METHODS
 from separatrix.kernels.base import Kernel
-from separatrix.runtime.device import DEVICES, DevicePolicy
+from separatrix.runtime.device import DevicePolicy
 
 
 @with_parameters
@@ -73,27 +65,6 @@ class NuSVC(SupportVectorClassifier):
 
     _: KW_ONLY
     nu: float = real(0.5, above=0, most=1)
-    kernel: Any = "rbf"
-    degree: int = 3
-    gamma: Any = "scale"
-    coef0: float = 0.0
-    shrinking: bool = flag(True)
-    probability: Any = "deprecated"
-    tol: float = real(1e-3, above=0)
-    cache_size: float | None = real(None, above=0)
-    class_weight: Any = None
-    verbose: int = False
-    max_iter: int = integer(-1, least=-1)
-    decision_function_shape: str = choice("ovr", "ovo")
-    break_ties: bool = flag(False)
-    random_state: Any = None
-    multi_class: str = choice("ovo", "ovr")
-    stop: str = choice("kkt", "gap")
-    calibration: str | None = choice(None, *METHODS)
-    warm_start: bool = flag(False)
-    time_limit: float | None = real(None, above=0)
-    n_jobs: int | None = threads()
-    device: str = choice(*DEVICES)
 
     def _options(self) -> SvcOptions:
         return super()._options()._replace(nu=self.nu)

@@ -33,7 +33,6 @@ from separatrix.estimators.base.svc_training import (
 )
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.gram.build import make_gram
-from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.device import DEVICES, DevicePolicy, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
@@ -168,12 +167,6 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
         if not hasattr(self, "_support"):
             raise AttributeError("offset_")
         return -self.intercept_
-
-    @property
-    def _kernel_tolerance(self) -> float:
-        """Upper bound of the error of kernel values: that of the fit, or of a fit to come."""
-        tolerance: float = self.__dict__.get("_tolerance", min(self.tol, TOLERANCE))
-        return tolerance
 
     def _options(self) -> SvcOptions:
         return SvcOptions(

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
 from separatrix.estimators.base.prepare import generator
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import kernel_for_samples
@@ -19,7 +19,7 @@ from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.object_kernels import first_base
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads
-from separatrix.types import Codes, Gram
+from separatrix.types import Codes
 
 Kept = TypeVar("Kept")
 
@@ -91,23 +91,17 @@ def classify_many(
         return keep(number, result)
 
     for gram in shared.grams(kernels):
+        data = LabelledGram(gram, y, n_classes)
         at_once = concurrent_fits(gram, threads)
         if at_once > threads:
             inner = monitor.inner(time_limit)
-            found = model.classify_rows_many(gram, y, runs, n_classes=n_classes, monitor=inner)
+            found = model.classify_rows_many(data, runs, monitor=inner)
             yield [finish(number, result) for number, result in enumerate(found)]
             continue
         inside = threads if at_once == 1 else 1
 
-        def train(run: tuple[int, Codes], gram: Gram = gram, inside: int = inside) -> Kept:
-            result = model.classify_rows(
-                gram,
-                y,
-                run[1],
-                n_classes=n_classes,
-                monitor=monitor.inner(time_limit),
-                threads=inside,
-            )
-            return finish(run[0], result)
+        def train(run: tuple[int, Codes], data: LabelledGram = data, inside: int = inside) -> Kept:
+            inner = monitor.inner(time_limit)
+            return finish(run[0], model.classify_rows(data, run[1], monitor=inner, threads=inside))
 
         yield in_threads(train, enumerate(runs), threads=at_once, monitor=monitor)

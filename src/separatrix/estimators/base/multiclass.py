@@ -18,7 +18,7 @@ from scipy.special import expit, log_expit, log_softmax
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, like
 from separatrix.solvers.decomposition import coding, pairs
-from separatrix.types import Codes, Matrix
+from separatrix.types import Codes, Gram, Matrix
 
 TIES = ("lowest", "margin")
 GPU_BLOCK_BYTES = 2**28  # of scores on a GPU that are classified at a time
@@ -134,6 +134,14 @@ def log_probabilities(values: Matrix) -> Matrix:
     if values.ndim == 1:
         return np.column_stack([log_expit(-values), log_expit(values)])
     return np.asarray(log_softmax(values, axis=1))
+
+
+class LabelledGram(NamedTuple):
+    """A Gram matrix and the class of each of its rows."""
+
+    gram: Gram
+    y: Codes  # shape: (n,)
+    n_classes: int
 
 
 class RowsClassified(NamedTuple):

@@ -13,6 +13,7 @@ from sklearn.callback import CallbackSupportMixin
 
 from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.multiclass import (
+    LabelledGram,
     RowsClassified,
     log_probabilities,
     probabilities,
@@ -44,11 +45,9 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
 
     def classify_rows(
         self,
-        gram: Gram,
-        y: Codes,  # shape: (n,)
+        data: LabelledGram,
         rows: Codes,
         *,
-        n_classes: int,
         monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
@@ -56,17 +55,11 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
         raise NotImplementedError
 
     def classify_rows_many(
-        self,
-        gram: Gram,
-        y: Codes,  # shape: (n,)
-        runs: Sequence[Codes],
-        *,
-        n_classes: int,
-        monitor: FitMonitor | None = None,
+        self, data: LabelledGram, runs: Sequence[Codes], *, monitor: FitMonitor | None = None
     ) -> Iterator[RowsClassified]:
         """`classify_rows` for each of many runs."""
         for rows in runs:
-            yield self.classify_rows(gram, y, rows, n_classes=n_classes, monitor=monitor)
+            yield self.classify_rows(data, rows, monitor=monitor)
 
     def predict(self, X: Any) -> Any:
         """Most likely class of each sample, (n,); the first among equals."""

@@ -15,6 +15,7 @@ from separatrix.estimators.base.prepare import require_fitted
 from separatrix.estimators.base.support_sum import SupportSum
 from separatrix.estimators.calibration import Calibration
 from separatrix.runtime.device import as_numpy, like
+from separatrix.solvers.svm.problem import SvmFit
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_integer
 
@@ -37,6 +38,8 @@ class SupportMachine(SupportSum):
     calibration: str | None
     probability: Any
     classes_: Any
+    shape_fit_: tuple[int, ...]
+    _fits: list[SvmFit]
     _calibration: Calibration
 
     def decision_function(self, X: Any) -> Any:

@@ -15,6 +15,7 @@ from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_scores import score_samples
 from separatrix.kernels.base import Precomputed
 from separatrix.kernels.callables import FromCallable
+from separatrix.kernels.prepared import TOLERANCE
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.device import as_numpy, run_on
 from separatrix.types import Codes
@@ -23,6 +24,7 @@ from separatrix.types import Codes
 class SupportSum(KernelMachine):
     """An estimator whose scores are sums of kernel values with support vectors."""
 
+    tol: float
     _support: Support
 
     @property
@@ -44,6 +46,12 @@ class SupportSum(KernelMachine):
         if not hasattr(self, "_support"):
             raise AttributeError("n_support_")
         return np.diff(self._support.cuts).astype(np.int32)
+
+    @property
+    def _kernel_tolerance(self) -> float:
+        """Upper bound of the error of kernel values: that of the fit, or of a fit to come."""
+        tolerance: float = self.__dict__.get("_tolerance", min(self.tol, TOLERANCE))
+        return tolerance
 
     def _score(self, X: Any, function: Callable[[Any], Any] = lambda S: S) -> Any:
         """`function` of scores at the boundaries, (m, p), itself by default.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 from functools import partial
 from itertools import pairwise
 from typing import Any, Self
@@ -17,7 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import weight_norms
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import (
     Training,
     class_weights,
@@ -29,15 +38,15 @@ from separatrix.estimators.base.prepare import (
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_machine import SupportMachine
 from separatrix.estimators.base.svc_fit import SvcOptions, SvcState, require_separable, solve_svc
+from separatrix.estimators.calibration import METHODS
 from separatrix.kernels.base import Precomputed
-from separatrix.kernels.prepared import TOLERANCE
 from separatrix.kernels.vector_kernels import Linear
-from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm.problem import SvmFit, SvmProblem
-from separatrix.types import Codes, Gram, Matrix
+from separatrix.types import Codes, Matrix
 from separatrix.validation import require_flag
 
 HOLD_BELOW = 4096  # samples whose kernel matrix takes no time worth limiting
@@ -48,18 +57,32 @@ PROBABILITY = (
 )
 
 
+@with_parameters
 class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine):
-    """A kernel support vector classifier; its class declares the parameters."""
+    """A kernel support vector classifier; its class adds C or nu to the parameters."""
 
-    tol: float
-    stop: str
-    max_iter: int
-    class_weight: Any
-    random_state: Any
-    warm_start: bool
-    time_limit: float | None
-    shape_fit_: tuple[int, ...]
-    _fits: list[SvmFit]
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    shrinking: bool = flag(True)
+    probability: Any = "deprecated"
+    tol: float = real(1e-3, above=0)
+    cache_size: float | None = real(None, above=0)
+    class_weight: Any = None
+    verbose: int = False
+    max_iter: int = integer(-1, least=-1)
+    decision_function_shape: str = choice("ovr", "ovo")
+    break_ties: bool = flag(False)
+    random_state: Any = None
+    multi_class: str = choice("ovo", "ovr")
+    stop: str = choice("kkt", "gap")
+    calibration: str | None = choice(None, *METHODS)
+    warm_start: bool = flag(False)
+    time_limit: float | None = real(None, above=0)
+    n_jobs: int | None = threads()
+    device: str = choice(*DEVICES)
 
     @with_callbacks
     @rollback_on_error
@@ -89,31 +112,25 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
 
     def classify_rows(
         self,
-        gram: Gram,
-        y: Codes,  # shape: (n,); sorted: rows are in class order
+        data: LabelledGram,
         rows: Codes,
         *,
-        n_classes: int,
         monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
         """Train on some rows of a Gram matrix with a segment for each class, and classify all of them."""
-        many = self.classify_rows_many(
-            gram, y, [rows], n_classes=n_classes, monitor=monitor, threads=threads
-        )
-        return next(many)
+        return next(self.classify_rows_many(data, [rows], monitor=monitor, threads=threads))
 
     def classify_rows_many(
         self,
-        gram: Gram,
-        y: Codes,  # shape: (n,); sorted: rows are in class order
+        data: LabelledGram,  # rows in class order
         runs: Sequence[Codes],
         *,
-        n_classes: int,
         monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> Iterator[RowsClassified]:
         """`classify_rows` for each of many runs: all boundaries of all runs are solved together."""
+        gram, y, n_classes = data
         options = self._options()._replace(threads=threads)
         sides = coding(n_classes, self.multi_class)
         problems = []
@@ -162,12 +179,6 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         if kernel != "linear" and not isinstance(kernel, Linear):
             raise AttributeError(f"{what} is only available when using a linear kernel")
         return True
-
-    @property
-    def _kernel_tolerance(self) -> float:
-        """Upper bound of the error of kernel values: that of the fit, or of a fit to come."""
-        tolerance: float = self.__dict__.get("_tolerance", min(self.tol, TOLERANCE))
-        return tolerance
 
     def _options(self) -> SvcOptions:
         """The parameters of the fit; C and nu are those of the class."""
