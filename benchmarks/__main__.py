@@ -25,10 +25,9 @@ SUITES = [
 ]
 HEAD = """# Results
 
-Made by `make bench`. A figure is a ratio to a peer in the same run of its section, but for times marked
-"kept": those were measured once on the same machine (`kept.json`). Our times are the best of two or
-three where a fit is short, the peer's a single run. Seconds on another machine, or beside other work,
-differ.
+Made by `make bench`. A figure is a ratio to a peer in the same run of its section. Our times are the best
+of two or three where a fit is short, the peer's a single run. Seconds on another machine, or beside other
+work, differ.
 """
 
 

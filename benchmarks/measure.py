@@ -1,6 +1,5 @@
 """Timing, memory and result tables of the benchmarks."""
 
-import json
 import os
 import platform
 import resource
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-KEPT = Path(__file__).with_name("kept.json")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
@@ -93,12 +91,3 @@ def machine():
     )
     cores = len(os.sched_getaffinity(0))
     return f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, {packages}"
-
-
-def kept(name, measure):
-    """The stored result of `measure` for this machine and these packages; runs it if there is none."""
-    stored = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    if stored.get(name, {}).get("machine") != machine():
-        stored[name] = {"machine": machine(), **measure()}
-        KEPT.write_text(json.dumps(stored, indent=1) + "\n")
-    return stored[name]
