@@ -14,7 +14,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from separatrix.types import Matrix, Vector
 
-EPOCHS = 5  # of coordinate descent between two linear systems
+EPOCHS = 5  # of coordinate descent between two linear systems, at least
+EPOCHS_PER_WEIGHT = 1 / 16  # so that the epochs take about as long as a system
 ROUNDS = 40  # of both, at most
 SYSTEMS = 10  # in a row, at most
 RIDGE = 1e-11  # share of the diagonal of H that is added to it
@@ -49,8 +50,9 @@ def minimise_quadratic(
     """
     u, v = w.copy(), gradient.copy()
     wanted = share * float(violations(w, gradient, penalty).max(initial=0.0))
+    epochs = max(EPOCHS, int(EPOCHS_PER_WEIGHT * len(w)))
     for _ in range(ROUNDS):
-        if descend(H, u, v, penalty, EPOCHS, wanted) <= wanted:
+        if descend(H, u, v, penalty, epochs, wanted) <= wanted:
             break
         _solve_support(H, u, v, penalty)
     return u
