@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 
 from separatrix.accel import costs
@@ -27,6 +28,7 @@ SOLVERS = {  # of the last step, by name: where it is defined, and what solves i
     "SVC": ("sklearn.svm._classes", "svc_cells:solve_svc_cells"),
     "KNeighborsClassifier": ("sklearn.neighbors._classification", "neighbor_cells:solve_cells"),
 }
+LIBRARIES = ("builtins", "numpy", "scipy", "pandas", "polars", "pyarrow")  # of samples and labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,8 @@ def _cells_of(calls: list[Any]) -> list[Cell]:
     cells = []
     folds: dict[tuple[int, int], Fold] = {}  # candidates share them: so they are solved together
     _, X, y = calls[0][1]
+    if any(type(given).__module__.split(".")[0] not in LIBRARIES for given in (X, y)):
+        raise NotServed("arrays of another library")
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     kind = _kind(calls[0][1][0])
     for number, (_, (estimator, own_X, own_y), options) in enumerate(calls):
@@ -177,7 +181,7 @@ def _solved_method(estimator: Any, name: str, values: Any) -> Callable[..., Any]
         if name == "fit":
             return estimator
         found = (values() if callable(values) else values)[rows[:, 0]]
-        return float(np.mean(found == y)) if name == "score" else found
+        return accuracy_score(y, found) if name == "score" else found
 
     method.__name__ = name  # scores look for methods by their names
     return method
