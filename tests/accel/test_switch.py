@@ -217,30 +217,6 @@ def test_the_switch_imports_nothing(tmp_path):
     assert found.stdout.strip() == "[]", found.stderr
 
 
-COLLECTED = """
-import gc, sys
-from importlib.resources import files
-class Probe:
-    def find_spec(self, name, path, target=None):
-        if name == "sklearn.utils":
-            print(gc.isenabled())
-sys.meta_path.insert(0, Probe())
-{before}
-import sklearn
-from sklearn.svm import _classes
-print(gc.isenabled(), type(sklearn.__spec__.loader).__name__, type(_classes.__loader__).__name__)
-print((files(sklearn) / "svm").is_dir())
-"""
-
-
-@pytest.mark.parametrize(("before", "after"), [("", "True"), ("gc.disable()", "False")])
-def test_imports_are_not_interrupted_by_the_collector(tmp_path, before, after):
-    """With it they take a fifth longer; what a program has set itself stays."""
-    found = run_program(COLLECTED.replace("{before}", before), tmp_path)
-    loaders = "SourceFileLoader SourceFileLoader"
-    assert found.stdout.split("\n")[:3] == ["False", f"{after} {loaders}", "True"], found.stderr
-
-
 @pytest.mark.parametrize(("value", "on"), [("1", True), ("0", False), ("", False)])
 def test_the_environment_turns_it_on(tmp_path, value, on):
     home = Path(__file__).parents[2] / "src" / "separatrix_accel.pth"

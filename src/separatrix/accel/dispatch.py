@@ -12,7 +12,7 @@ from typing import Any
 from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs, seconds_of_theirs
 from separatrix.accel.replacements import Target
-from separatrix.accel.switch_state import SETTINGS, collector_paused
+from separatrix.accel.switch_state import SETTINGS
 
 LOADING = 0.6  # seconds to load the compiled code, once
 FIRST_LOAD = 0.5  # seconds of scikit-learn in one call, or in all so far, that are worth loading it
@@ -63,8 +63,7 @@ def require_worth(seconds: float) -> None:
 def load(path: str) -> Callable[..., Any]:
     """A function of this package, by "module:name"."""
     home, function = path.split(":")
-    with collector_paused():
-        adapter: Callable[..., Any] = getattr(import_module(f"separatrix.accel.{home}"), function)
+    adapter: Callable[..., Any] = getattr(import_module(f"separatrix.accel.{home}"), function)
     return adapter
 
 

@@ -13,16 +13,10 @@ from typing import Any
 
 from separatrix.accel.dispatch import replace
 from separatrix.accel.replacements import CLASSES, TARGETS
-from separatrix.accel.switch_state import SETTINGS, collector_paused
+from separatrix.accel.switch_state import SETTINGS
 
 VARIABLE = "SEPARATRIX_ACCEL"  # of the environment: processes started from here are patched as well
 ABSENT = object()
-WATCHED = {
-    "pandas",
-    "sklearn",
-    *TARGETS,
-    *CLASSES,
-}  # modules that are imported by `_PatchingLoader`
 
 _undo: dict[str, list[Callable[[], None]]] = {}  # by patched module
 
@@ -115,12 +109,8 @@ class _PatchingLoader(Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        with collector_paused():
-            self.loader.exec_module(module)
+        self.loader.exec_module(module)
         _patch_module(module)
-        module.__loader__ = self.loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self.loader
 
     def __getattr__(
         self, name: str
@@ -134,7 +124,7 @@ class _PatchingFinder(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in WATCHED:
+        if name not in TARGETS and name not in CLASSES:
             return None
         for finder in sys.meta_path:
             find = None if finder is self else getattr(finder, "find_spec", None)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -22,18 +19,3 @@ class SwitchState:
 
 
 SETTINGS = SwitchState()
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the collector of cycles: imports make none, and it would look through all that they make.
-
-    With it, a sixth of the time that scikit-learn takes to be imported is the collector's.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
