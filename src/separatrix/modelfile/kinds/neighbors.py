@@ -11,6 +11,7 @@ from separatrix.errors import ModelFileError, ParameterError
 from separatrix.estimators.metrics.neighbor_rows import KEPT
 from separatrix.estimators.metrics.strategies import BY_DISTANCE, SEARCHED, PairwiseSearch
 from separatrix.estimators.metrics.votes import Voters
+from separatrix.estimators.nearest_neighbors import NearestNeighbors
 from separatrix.estimators.neighbor_index import NeighborIndex
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.radius_neighbors import RadiusNeighborsClassifier, outlier_labels
@@ -32,23 +33,22 @@ class _Output(NamedTuple):
 OUTPUT = {"classes": Labels("k"), **f.arrays(y="i8 n >=0 <k", weights="f8 n >=0")}
 
 
-def _pack(model: Any, values: s.Values, _slim: bool) -> s.Values:
+def _pack_index(model: Any, values: s.Values, _slim: bool) -> s.Values:
     index = model.index_
-    outputs = [_Output(classes, votes.y, votes.weights) for classes, votes in model._outputs()]
     metric = {"index_metric": index._named.name, "index_metric_params": index._named.params}
-    return {**values, **metric, "rows": index.rows, "outputs": outputs}
+    return {**values, **metric, "rows": index.rows}
 
 
-def _unpack(model: Any, values: s.Values) -> None:
-    outputs, rows = values.pop("outputs"), values.pop("rows")
+def _pack(model: Any, values: s.Values, slim: bool) -> s.Values:
+    outputs = [_Output(classes, votes.y, votes.weights) for classes, votes in model._outputs()]
+    return {**_pack_index(model, values, slim), "outputs": outputs}
+
+
+def _unpack_index(model: Any, values: s.Values) -> None:
+    rows = values.pop("rows")
     metric, params = values.pop("index_metric"), values.pop("index_metric_params")
     s.set_attributes(model, values)
     s.check_samples(model, model.kernel_, rows, "rows")
-    s.require(len(outputs) > 0, "outputs", "at least one", 0)
-    model._voters = [Voters(part.y, part.weights, len(part.classes)) for part in outputs]
-    model.outputs_2d_ = len(outputs) > 1
-    classes = [part.classes for part in outputs]
-    model.classes_ = classes if model.outputs_2d_ else classes[0]
     model.effective_metric_ = metric if model.kernel_ is None else "kernel"
     model.effective_metric_params_ = params
     s.require(isinstance(params, dict), "index_metric_params", "a dict", params)
@@ -66,6 +66,16 @@ def _unpack(model: Any, values: s.Values) -> None:
         n_jobs=model.n_jobs,
         expected_k=model.expected_k,
     )
+
+
+def _unpack(model: Any, values: s.Values) -> None:
+    outputs = values.pop("outputs")
+    _unpack_index(model, values)
+    s.require(len(outputs) > 0, "outputs", "at least one", 0)
+    model._voters = [Voters(part.y, part.weights, len(part.classes)) for part in outputs]
+    model.outputs_2d_ = len(outputs) > 1
+    classes = [part.classes for part in outputs]
+    model.classes_ = classes if model.outputs_2d_ else classes[0]
     if isinstance(model, RadiusNeighborsClassifier):
         try:
             model.outlier_label_ = outlier_labels(model)
@@ -79,16 +89,17 @@ def _check(model: Any, _sizes: f.ShapeEnv) -> None:
         model.index_.search(model.index_.rows[:1], 1)
 
 
-VOTING: dict[str, f.Field] = {
+INDEX: dict[str, f.Field] = {
     **s.FEATURES,
     "n_samples_fit_": f.Integer(1, "n"),
     "rows": SamplesField("n f any"),
     **{"index_metric": f.Text(), "index_metric_params": Value()},
     "kernel_": f.Maybe(KernelObject()),
-    "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
 }
+VOTING = {**INDEX, "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True))}
 KERNEL = {"kernel": KernelParameter()}
-DERIVED = "classes_ _voters outputs_2d_ index_ effective_metric_ effective_metric_params_"
+BY_INDEX = "index_ effective_metric_ effective_metric_params_"
+DERIVED = f"classes_ _voters outputs_2d_ {BY_INDEX}"
 KINDS = {
     "KNeighborsClassifier": s.ModelSchema(
         KNeighborsClassifier,
@@ -100,6 +111,15 @@ KINDS = {
         derived=DERIVED,
         pack=_pack,
         unpack=_unpack,
+        check=_check,
+    ),
+    "NearestNeighbors": s.ModelSchema(
+        NearestNeighbors,
+        INDEX,
+        optional="n_features_in_",
+        derived=BY_INDEX,
+        pack=_pack_index,
+        unpack=_unpack_index,
         check=_check,
     ),
     "RadiusNeighborsClassifier": s.ModelSchema(
