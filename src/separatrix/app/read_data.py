@@ -72,7 +72,7 @@ def read_labelled(
     roles: dict[str, Any] = {key: parse_names(options.pop(key, None)) for key in ROLE_OPTIONS}
     if "target" in options:
         word = options["target"]
-        options["target"] = None if word == "none" else parse_column(word)
+        options["target"] = None if word == "none" else parse_column(str(word))
     with busy(f"reading {called or names[0]}", show=progress):
         if is_table(names, options.get("format")):
             overrides = RoleOverrides(**roles, keep=tuple(keep))
