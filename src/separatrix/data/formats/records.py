@@ -33,6 +33,10 @@ from separatrix.errors import DataFileError
 _BATCH_BYTES = 8 << 20  # parsed at once, by all threads of pyarrow
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = pa.array(MISSING)
+_ROW_HINT = (
+    'a cell with the delimiter in it needs quotes, "a, b", and a quote in a quoted cell is doubled; '
+    "lines that are no rows must be deleted"
+)
 
 
 def read_columns(
@@ -100,14 +104,15 @@ class _RecordReader:
 
     def _blocks(self) -> Iterator[_RecordBlock]:
         """Blocks of complete records, without the header."""
-        held, position, header = b"", self.start[0], self.layout.header
+        held, position, header = b"", self.start[0], self.layout.header + self.layout.units
         for block in self._batches():
             block = held + block if held else block
             self._require_no_zero_byte(block, position)
             start = 0
             if header:
-                start = next((end for _, end in self._split(_RecordBlock(block, position))), 0)
-                header = not start
+                ends = (end for _, end in self._split(_RecordBlock(block, position)))
+                start = next(islice(ends, header - 1, None), 0)
+                header = 0 if start else header
             end = start
             if not header:
                 text, end = self._normalize(_RecordBlock(block, position, start))
@@ -161,7 +166,7 @@ class _RecordReader:
 
     def _malformed(self, error: MalformedRecordError, block: _RecordBlock) -> DataFileError:
         where = locate(block.raw, self._line(block.position), error.offset)
-        return self.source.error(*where, found=error.found, expected=error.expected)
+        return self.source.error(*where, found=error.found, expected=error.expected, hint=_ROW_HINT)
 
     def _parse_ahead(
         self, builder: TableBuilder, found: set[str]
