@@ -17,7 +17,7 @@ from separatrix.data.formats.layout import default_names
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import memory_source, scan_rows, split_header
 from separatrix.data.limits import Limits
-from separatrix.data.streams import ByteSource, open_, split_table
+from separatrix.data.streams import ByteSource, open_, split_table, unpacked_suffix
 from separatrix.errors import MissingPackageError, SeparatrixError
 
 PACKAGES = ("python_calamine", "openpyxl")
@@ -98,10 +98,13 @@ def _scan_sheet(
 
 def _read_sheets(source: ByteSource, content: bytes, wanted: str) -> dict[str, list[list[Any]]]:
     """The rows of each sheet that is not empty, without empty ones; of those that are not wanted, none."""
-    package = next((name for name in PACKAGES if find_spec(name) is not None), None)
+    old = unpacked_suffix(source.name) in (".xls", ".ods")
+    able = PACKAGES[:1] if old else PACKAGES
+    package = next((name for name in able if find_spec(name) is not None), None)
     if package is None:
+        needs = "python-calamine" if old else "python-calamine or openpyxl"
         raise MissingPackageError(
-            "reading Excel files needs python-calamine or openpyxl; install one with: "
+            f"reading {'such' if old else 'Excel'} files needs {needs}; install one with: "
             "pip install 'separatrix[excel]'"
         )
     reader = _read_by_calamine if package == "python_calamine" else _read_by_openpyxl
