@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
 from separatrix.data.dates import find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
@@ -256,7 +257,7 @@ def _word_role(
     name: str, category: Category, shown: Sequence[str], rows: int, distinct: int
 ) -> _Column:
     words = float(np.mean([len(text.split()) for text in shown]))
-    reason = f"{distinct:,} different texts in {rows:,} rows"
+    reason = f"{count_of(distinct, 'different text')} in {count_of(rows, 'row')}"
     many = distinct >= ID_SHARE * rows and rows >= LEAST_ROWS
     named = bool(_ID_NAME.fullmatch(name)) and distinct > rows / 2 and rows >= LEAST_ROWS
     if (many and words < 1.5) or (named and words < 2):
