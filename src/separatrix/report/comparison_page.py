@@ -152,7 +152,7 @@ def _baseline(best: Evaluation) -> str:
     labels, counts = np.unique(best.y, return_counts=True)
     guess = 100 * (1 - counts.max() / counts.sum())
     words = (
-        f"There are {counts.sum()} rows of {len(labels)} classes; always predicting "
+        f"There are {counts.sum():,} rows of {len(labels)} classes; always predicting "
         f"{labels[counts.argmax()]} would have an error of {guess:.1f} %."
     )
     mean, _ = best.confusion()
