@@ -632,10 +632,9 @@ def test_one_split_is_written_in_the_singular_and_has_no_deviation():
     assert "1 splits" not in html
     assert "1 random splits" not in html
     assert "sd" not in page.sections[0].shows[1].columns
-    first, rest = html.split("<nav", 1)
+    first = html.split("<nav", 1)[0]
     assert first.count("<svg") == 1  # the answer, its picture and the next commands come first
     assert first.index("<svg") < first.index("separatrix models")
-    assert "Behind the best: difference on the test rows." in rest
 
 
 def test_dates_and_codes_stay_on_one_line(tmp_path):

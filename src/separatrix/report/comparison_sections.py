@@ -73,9 +73,9 @@ def leaderboard_section(rows: list[dict[str, Any]], protocol: str) -> Section:
 
 def _leaderboard(rows: list[dict[str, Any]]) -> Table:
     """All columns that are known, one line for each classifier."""
-    one = all(row.get("test_sd") == 0 and row["p_holm"] is None for row in rows)  # split
+    still = all(row.get("test_sd") == 0 for row in rows)  # as on one split
     known = [name for name in COLUMNS if any(row.get(name) is not None for row in rows)]
-    known = [name for name in known if not (one and name == "test_sd")]
+    known = [name for name in known if not (still and name == "test_sd")]
     best = rows[0]["model"]
     caption = (
         "Behind the best: mean difference with its 95 % interval by Nadeau and Bengio's "
@@ -85,7 +85,7 @@ def _leaderboard(rows: list[dict[str, Any]]) -> Table:
     return Table(
         [COLUMNS[name] for name in known],
         [[_cell(row, name, best) for name in known] for row in rows],
-        caption="Behind the best: difference on the test rows." if one else caption,
+        caption=caption,
         bars=[COLUMNS["test_error"]],
     )
 
