@@ -6,8 +6,8 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score, co
 from separatrix import GaussianNB, LinearDiscriminantAnalysis
 from separatrix.app.held_out import HeldOutRows, measure_held_out
 from separatrix.app.read_data import read_labelled
-from separatrix.app.split_columns import take_column, take_groups, take_times
 from separatrix.data.dataset import Dataset
+from separatrix.data.split_columns import take_column, take_groups, take_times
 from separatrix.data.splits import stratified_folds
 from separatrix.errors import DataError
 

@@ -73,6 +73,20 @@ def test_a_dry_run_shows_the_parameters_of_a_study(name, words):
     assert options["test_size"] == float(given[given.index("--test-share") + 1])
 
 
+def test_columns_of_a_table_get_the_roles_that_fit_and_compare_give_them(tmp_path):
+    rows = "\n".join(f"id{i:03d};{i},5;{'xy'[i % 2]};n{i % 7};{'ab'[i % 2]}" for i in range(40))
+    (tmp_path / "mine.csv").write_text("key;size;shape;note;kind\n" + rows + "\n")
+    roles = '[roles]\ndrop = ["note"]\n[[model]]'
+    text = SMALL.replace('"iris"', '"mine.csv"\ntarget = -1').replace("[[model]]", roles, 1)
+    (tmp_path / "mine.toml").write_text(text)
+    shown = run("run", tmp_path / "mine.toml", "--dry-run")
+    assert "1 number, 1 category, 1 id (dropped), 1 column (dropped)" in shown.stderr
+    assert "numbers written as 1.234,5" in shown.stderr
+    (tmp_path / "mine.toml").write_text(text.replace("drop", "dorp"))
+    refused = run("run", tmp_path / "mine.toml", "--dry-run", code=1)
+    assert "unknown key `dorp`, expected one of drop, text" in refused.stderr
+
+
 @pytest.mark.slow
 def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
     rows = "\n".join(f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(40))

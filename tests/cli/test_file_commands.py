@@ -246,7 +246,7 @@ def test_a_held_out_file_of_one_class_with_an_unknown_category_is_evaluated(mode
     assert found["samples"] == 2
     assert found["metrics"]["accuracy"] == 1.0
     for words in (("evaluate", model, held), ("explain", model, held, "--row", 0)):
-        assert "note: job: 1 rows have values" in run(*words).stderr
+        assert "note: job: 1 row has values" in run(*words).stderr
 
 
 def test_classes_with_long_names_are_evaluated(tmp_path):

@@ -51,6 +51,7 @@ SETUP = """
 import json, pathlib, tempfile, warnings
 import numpy as np
 import scipy.sparse
+from separatrix.data.formats.plain_rows import parse_plain
 from separatrix.data.images import deskewed
 from separatrix.data.limits import Limits
 from separatrix.data.read import read
@@ -139,6 +140,7 @@ for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
 (folder / "b").write_text("a,b,c\\n1,x,p\\n2.5,y,q\\n")
 read(folder / "a", format="svmlight")
 read(folder / "a", format="svmlight", limits=Limits(features=2**40))
+parse_plain(b"1,a\\n2,b\\n", ",", ["n", "t"], ["n"], ["t"])
 read(folder / "b", format="csv")
 deskewed(rng.integers(0, 256, size=(2, 8, 8), dtype=np.uint8))
 """,

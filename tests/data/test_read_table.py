@@ -433,7 +433,7 @@ def test_an_array_of_json_objects_is_read_as_lines_are(write):
     assert array.y.tolist() == lines.y.tolist()
     assert "an array of objects" in array.reading
     for damaged in ("[1, 2]", '[{"a": 1}', "[{}]"):
-        with pytest.raises(DataFileError, match=r"an object such as|a damaged array"):
+        with pytest.raises(DataFileError, match=r"an object such as|damaged JSON"):
             read_table(write(damaged, "rows.json"))
 
 

@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from separatrix import LogisticRegression, TableEncoder
 from separatrix.data.read_table import table_of
 from separatrix.errors import DataError
+from separatrix.estimators.table_blocks import MOST_COMPARED
 
 N = 240
 
@@ -79,7 +80,15 @@ def test_texts_are_the_tf_idf_of_scikit_learn(frame, y):
     encoder = TableEncoder()
     features = encoder.fit_transform(frame[["note"]], y)
     words = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(frame["note"])
-    np.testing.assert_allclose(columns(encoder, features, "note word"), 2.0 * words.toarray())
+    scale = encoder.texts_[0].scale
+    np.testing.assert_allclose(columns(encoder, features, "note word"), scale * words.toarray())
+
+
+def test_texts_spread_along_a_typical_direction_as_a_standardised_number_does(frame, y):
+    features = TableEncoder().fit_transform(frame[["note"]], y).toarray()
+    variances = np.linalg.eigvalsh(np.cov(features.T, ddof=0))
+    assert len(features) <= MOST_COMPARED
+    np.testing.assert_allclose((variances**2).sum() / variances.sum(), 1.0)
 
 
 def test_class_shares_of_training_rows_come_from_other_rows(frame):

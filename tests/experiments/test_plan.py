@@ -3,11 +3,13 @@ import json
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
-from separatrix import SVC, KNeighborsClassifier
+from separatrix import SVC, KNeighborsClassifier, LogisticRegression, TableEncoder
 from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
+from separatrix.data.read_table import read_table
 from separatrix.data.splits import fold_splits, stratified_splits
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.experiments.outcome import comparison_of
@@ -266,3 +268,55 @@ def test_groups_stay_together_and_their_column_is_no_feature(storage):
     np.testing.assert_array_equal(csr_array(found.X).toarray(), X[:, :1])
     for train, test in found.splits:
         assert not set(people[train]) & set(people[test])
+
+
+@pytest.fixture
+def visits(tmp_path):
+    """A table with a category, a date, gaps, ids, and patients of several rows."""
+    rng = np.random.default_rng(0)
+    rows = ["visit_id,town,day,weight,patient,class"]
+    for i in range(90):
+        town = rng.choice(["Ulm", "Bonn", "Kiel"])
+        weight = "" if i % 9 == 0 else f"{rng.normal(70, 9):.1f}"
+        label = "ill" if (town == "Ulm") ^ (rng.random() < 0.1) else "well"
+        rows.append(f"v-{i:04d},{town},2024-0{i % 9 + 1}-11,{weight},p{i // 3},{label}")
+    path = tmp_path / "visits.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return read_table(path)
+
+
+def test_a_table_is_encoded_in_each_training_part_as_for_a_fit(tmp_path, visits):
+    model = {"type": "LogisticRegression", "parameters": {"max_iter": 1000}}
+    made = planned(lambda _: visits, model=[model], split={"repeats": 3})
+    found = run(made.experiment, tmp_path / "run").values(metric="chosen_error")
+    errors = []
+    for train, test in stratified_splits(visits.y, repeats=3, test_size=0.2, seed=0):
+        alone = make_pipeline(
+            TableEncoder(), LogisticRegression(**model["parameters"], random_state=0)
+        )
+        alone.fit(visits.X[train], visits.y[train])
+        errors.append(np.mean(alone.predict(visits.X[test]) != visits.y[test]))
+    np.testing.assert_array_equal(found, errors)
+    assert made.words[0].endswith("each fitted separately")
+
+
+def test_kernels_on_a_table_are_fitted_separately_after_its_encoder(tmp_path, visits):
+    models = [
+        {"name": scale, "type": "SVC", "scale": scale, "parameters": {"kernel": GAUSSIAN}}
+        for scale in ("none", "unit", "standard", "range")
+    ]
+    made = planned(lambda _: visits, model=models, split={"repeats": 1})
+    found = run(made.experiment, tmp_path / "run").values(metric="chosen_error")
+    assert found.max() < 0.4
+    with pytest.raises(ExperimentError, match=r"SVC: `scale` is the number 16, .* use \"none\""):
+        planned(lambda _: visits, model=[{"type": "SVC", "scale": 16}])
+
+
+def test_groups_of_a_table_may_be_texts(visits):
+    split = {"method": "grouped", "group": "patient", "repeats": 3}
+    made = planned(lambda _: visits, model=[{"type": "GaussianNB"}], split=split)
+    found = made.protocols["GaussianNB"][0].samples(RunContext(made.experiment))
+    assert found.X.columns == ("town", "day", "weight")
+    patients = np.repeat(np.arange(30), 3)
+    for train, test in found.splits:
+        assert not set(patients[train]) & set(patients[test])

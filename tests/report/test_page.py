@@ -35,6 +35,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
+from separatrix.report.data_section import data_section
 from separatrix.report.page import Page, Picture, Section, Table, render, write
 
 PHONE = 375
@@ -295,8 +296,8 @@ def test_confusions_are_those_of_the_evaluation(compared, whole):
 
     assert len(rows) == (mean > 0).sum()
     for a, b, share, spread in rows:
-        assert share == mean[position[a], position[b]]
-        assert spread == sd[position[a], position[b]]
+        assert share == f"{mean[position[a], position[b]]:.1f}"
+        assert spread == f"{sd[position[a], position[b]]:.1f}"
 
 
 def test_two_classes_are_counted_and_named_as_true_and_predicted():
@@ -620,3 +621,27 @@ def test_a_report_of_a_comparison_is_small(compared, iris, tmp_path):
     path = write_report(compared, tmp_path / "report.html", data=iris)
 
     assert path.stat().st_size < 300_000
+
+
+def test_one_split_is_written_in_the_singular_and_has_no_deviation():
+    X, y = load_iris(return_X_y=True)
+    models = {"bayes": GaussianNB(), "discriminant": LinearDiscriminantAnalysis()}
+    found = compare(models, X[:, 1:2], y, test_size=0.3, repeats=1, random_state=0)
+    page = comparison_page(found, steps=["separatrix models"])
+    html = render(page)
+    assert "1 splits" not in html
+    assert "1 random splits" not in html
+    assert "sd" not in page.sections[0].shows[1].columns
+    first = html.split("<nav", 1)[0]
+    assert first.count("<svg") == 1  # the answer, its picture and the next commands come first
+    assert first.index("<svg") < first.index("separatrix models")
+
+
+def test_dates_and_codes_stay_on_one_line(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = "".join(f"2024-05-{i % 9 + 1:02d},shop-{i % 3},{i},{'ab'[i % 2]}\n" for i in range(30))
+    path.write_text("day,shop,x,class\n" + rows)
+    section = data_section(read_table(path), ())
+    html = render(Page("t", [], [section]))
+    assert '<td class="n" dir="auto">2024-05-05</td>' in html  # the median, a day of the table
+    assert ["a", 15, "50.0"] in section.shows[0].rows

@@ -13,10 +13,9 @@ from sklearn.base import clone
 
 from separatrix.app.doubts import problems_of
 from separatrix.app.read_data import read_labelled
-from separatrix.app.split_columns import take_groups, take_times
-from separatrix.app.table_models import baselines_for, kind_of, suite_for
 from separatrix.app.train_from_file import NOT_CONVERGED, name_features
 from separatrix.data.dataset import Dataset
+from separatrix.data.split_columns import take_groups, take_times
 from separatrix.data.splits import subsampled
 from separatrix.errors import ModelFileError
 from separatrix.estimators.base.class_weight_params import set_class_weight
@@ -28,6 +27,7 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.race import ProgressListener
 from separatrix.evaluation.samples import CheckedSamples, check_samples, require_classes
 from separatrix.evaluation.suite import Suite
+from separatrix.evaluation.table_models import baselines_for, kind_of, suite_for
 from separatrix.modelfile.files import save
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import write_report

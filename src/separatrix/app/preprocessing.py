@@ -11,13 +11,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from separatrix.app.table_models import is_sparse
 from separatrix.data.dataset import Dataset
 from separatrix.data.targets import indicator
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.decision import BayesDecision
 from separatrix.estimators.feature_maps import Nystroem, PolynomialMap, RandomFourier
 from separatrix.evaluation.samples import require_labels
+from separatrix.evaluation.table_models import is_sparse
 
 SCALES = ("auto", "minmax", "standard", "maxabs", "none")
 MAPS: dict[str, Callable[[int, int], Any]] = {  # of a number and a seed

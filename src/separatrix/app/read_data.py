@@ -72,11 +72,13 @@ def read_labelled(
     roles: dict[str, Any] = {key: parse_names(options.pop(key, None)) for key in ROLE_OPTIONS}
     if "target" in options:
         word = options["target"]
-        options["target"] = None if word == "none" else parse_column(word)
+        options["target"] = None if word == "none" else parse_column(str(word))
     with busy(f"reading {called or names[0]}", show=progress):
         if is_table(names, options.get("format")):
             overrides = RoleOverrides(**roles, keep=tuple(keep))
             data = as_matrix(read_table(names, overrides=overrides, **options))
+            if ask and len(data.X) > 1:
+                _require_columns(data)
             question = _doubt_classes(data)
             if question is not None and ask:
                 raise question
@@ -106,6 +108,18 @@ def is_table(names: Sequence[str], format: str | None) -> bool:
         elif not Path(split_table(first)[0]).exists():
             return False  # `find` reports it
     return len(names) > 1 or require_format(first, format) in TABLES
+
+
+def _require_columns(data: Dataset) -> None:
+    """Refuse a table of which the rules leave no column to learn from."""
+    if not isinstance(data.X, DataTable) or data.X.kept:
+        return
+    found = ", ".join(f"{spec.name} ({spec.role})" for spec in data.X.specs[:8])
+    error = DataError(
+        f"{data.name} has no column to learn from; found {found or 'only the target'}"
+    )
+    error.hint = "--category NAME or --number NAME keeps a column that was dropped"
+    raise error
 
 
 def _doubt_classes(data: Dataset) -> DataError | None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from separatrix.data.catalogue.find import find
+from separatrix.app.read_data import read_labelled
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
 from separatrix.errors import ExperimentError
@@ -96,6 +96,8 @@ def _load_data(name: str, spec: Spec) -> Dataset:
     if spec.inline is not None:
         return subsampled(spec.inline.dataset(name), spec.split.subsample, spec.seed)
     beside = spec.folder / name
-    options = {} if spec.target is None else {"target": spec.target}
-    data = find(str(beside) if beside.exists() else name, **options)
+    path = str(beside) if beside.exists() else name
+    keep = () if spec.split.group is None else (spec.split.group,)
+    file = {"target": spec.target, **spec.roles.model_dump(exclude_defaults=True)}
+    data = read_labelled(path, progress=False, keep=keep, **file)
     return subsampled(data, spec.split.subsample, spec.seed)

@@ -25,7 +25,6 @@ from separatrix.app.preprocessing import (
     set_scale,
     undecided,
 )
-from separatrix.app.table_models import encode_first, encoded_samples, kind_of, suite_for
 from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ModelFileError, ParameterError, SeparatrixError, UnsupportedError
@@ -37,6 +36,7 @@ from separatrix.estimators.registry import CLASSIFIERS, REGISTRY, SUITE
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import require_classes
+from separatrix.evaluation.table_models import encode_first, encoded_samples, kind_of, suite_for
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.composed import Normalized
 from separatrix.kernels.names import parse_kernel

@@ -15,6 +15,7 @@ from separatrix.cli.common import (
     file_options,
     json_option,
     print_message,
+    print_notes,
     quiet_option,
     role_options,
     seed_option,
@@ -98,6 +99,8 @@ def run(
 
     job = prepare(experiment, {key: value for key, value in options.items() if value is not None})
     folder = out or Path("runs") / job.name
+    if job.plan is not None:
+        print_notes(job.plan, quiet=quiet, reading=True)
     if dry_run:
         plan = {"steps": job.steps, "plan": job.words, "options": job.experiment.options}
         show_json(plan) if as_json else click.echo(job)

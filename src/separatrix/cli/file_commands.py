@@ -176,7 +176,7 @@ def _fit(
 def _hold_out(data: Any, fit: dict[str, Any]) -> tuple[Any, Any]:
     """Remove the options of held-out rows from those of a fit; the data without their columns."""
     from separatrix.app.held_out import HeldOutRows
-    from separatrix.app.split_columns import take_groups, take_times
+    from separatrix.data.split_columns import take_groups, take_times
 
     share, folds = fit.pop("test_share"), fit.pop("held_out_folds", None)
     group, time, without = fit.pop("group"), fit.pop("time"), fit.pop("no_held_out")

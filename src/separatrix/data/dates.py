@@ -14,6 +14,7 @@ from separatrix.types import Vector
 _DAYS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d-%b-%Y"),
     *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y"),
+    *("%d-%m-%y", "%d-%b-%y"),
 )
 _TIMES = ("%H:%M:%S", "%H:%M")
 _HALF_DAYS = ("%I:%M:%S %p", "%I:%M %p")  # of twelve hours
@@ -22,15 +23,21 @@ FORMATS = (
     *(f"{day} {time}" for day in _DAYS for time in _TIMES),
     *(f"{day} {time}" for day in _DAYS for time in _HALF_DAYS),
     *(*_TIMES, *_HALF_DAYS),
-    *("%Y-%m", "%b %Y", "%Y%m%d"),
+    *("%Y-%m", "%b %Y", "%Y%m%d", "%Y%m%d %H%M%S", "%b-%y", "%Y/%m", "%B %Y"),
 )
-"""Formats of dates as of `strptime`, the likelier one first; fractions and zones are cut off."""
+"""Formats of dates as of `strptime`, the likelier one first; weekdays, fractions and zones are cut off."""
 
 LEAST_SHARE = 0.95
 _SAMPLE = 500  # different texts that decide about a format
-_LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3} ?[0-9]|[0-9]{8}")
-_HALF_DAY = re.compile(r"[0-9] [AaPp][Mm]$")
-_FRACTION_AND_ZONE = r"(:[0-9]{2})([.,][0-9]+)?( ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?$"
+_LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3}[ -]?[0-9]|[0-9]{8}")
+_HALF_DAY = re.compile(r"[0-9] ?[AaPp][Mm]$")
+_CLEANING = (
+    (r"([0-9])T([0-9])", r"\1 \2"),
+    (r"^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? +([0-9A-Z])", r"\1"),
+    (r"(:[0-9]{2})([.,][0-9]+)?( ?(?:Z|[A-Z]{3,4}|[+-][0-9]{2}(?::?[0-9]{2})?))?$", r"\1"),
+    (r"([0-9])([AaPp][Mm])$", r"\1 \2"),
+)
+"""What is replaced before a date is read: a weekday before it, a fraction and a zone behind it."""
 
 
 def parse_dates(texts: Sequence[str], format: str) -> Vector:
@@ -42,17 +49,21 @@ def parse_dates(texts: Sequence[str], format: str) -> Vector:
     return _parse(_normalize(texts), format)
 
 
-def find_format(texts: Sequence[str], *, compact: bool = False) -> str | None:
-    """The format that reads nearly all of some different texts; `compact` allows 20240131.
+def find_format(
+    texts: Sequence[str], *, compact: bool = False, least: float = LEAST_SHARE
+) -> str | None:
+    """The format that reads at least a share of some different texts; `compact` allows 20240131.
 
     >>> find_format(["31.12.2020", "01.02.2021"]), find_format(["3/4/20", "13/4/20"])
     ('%d.%m.%Y', '%d/%m/%y')
+    >>> find_format(["Monday, 04 June 2020", "Friday, 01 May 2020"]), find_format(["3/4/20 5:10PM"])
+    ('%d %B %Y', '%m/%d/%y %I:%M %p')
     """
     if not any(_LIKELY.search(text) for text in texts[:20]):
         return None
     some = _normalize(texts[:_SAMPLE])
     halves = any(_HALF_DAY.search(text) for text in texts[:20])
-    best, most = None, LEAST_SHARE * len(some)
+    best, most = None, least * len(some)
     for format in FORMATS:
         if (format == "%Y%m%d" and not compact) or ("%p" in format) != halves:
             continue
@@ -64,8 +75,9 @@ def find_format(texts: Sequence[str], *, compact: bool = False) -> str | None:
 
 def _normalize(texts: Sequence[str]) -> pa.Array:
     column = pa.array(texts, pa.large_string())
-    column = pc.replace_substring_regex(column, r"([0-9])T([0-9])", r"\1 \2")
-    return pc.replace_substring_regex(column, _FRACTION_AND_ZONE, r"\1")
+    for expression, to in _CLEANING:
+        column = pc.replace_substring_regex(column, expression, to)
+    return column
 
 
 def _parse(column: pa.Array, format: str) -> Vector:

@@ -12,7 +12,13 @@ FALLBACK = "cp1252"
 
 FALLBACK_NOTE = "the bytes are not UTF-8 and were read as Windows-1252; --encoding names another"
 
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins as that of UTF-16
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _ZERO_SHARE = 0.3  # of every second byte, in UTF-16 text without a byte order mark
 _BLOCK = 1 << 20
 

@@ -34,7 +34,19 @@ _NUMBER = re.compile(
 _SIGNS = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY"
 _EDGES = rf"^(?:{_SIGNS}|%|\s)+|(?:{_SIGNS}|%|\s)+$"
 _SIGNED = rf"^([+-])(?:{_SIGNS}|\s)+"
+_MINUS = "\u2212"  # the sign that is no hyphen
+_PARENTHESES = rf"^\(\s*((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
+_SIGN_BEHIND = r"^([0-9][0-9.,]*[.,][0-9]+)-$"  # as SAP writes them
 _SPACES = "[ \u00a0\u202f'’]"
+
+
+_CLEANING = (
+    (_PARENTHESES, r"-\1"),
+    (_SIGN_BEHIND, r"-\1"),
+    (_EDGES, ""),
+    (_SIGNED, r"\1"),
+)
+"""What is replaced before a number is read, in this order."""
 
 
 class NumberFormat(NamedTuple):
@@ -104,8 +116,12 @@ def is_numeral(cell: str) -> bool:
 
     >>> [cell for cell in ("48,44", "1.234,5", "$5", "12 %", "3rd", "v2", "1,2,3") if is_numeral(cell)]
     ['48,44', '1.234,5', '$5', '12 %']
+    >>> [cell for cell in ("($5.20)", "(a)", "5.20-", "1-", "−3") if is_numeral(cell)]
+    ['($5.20)', '5.20-', '−3']
     """
-    inner = re.sub(_SIGNED, r"\1", re.sub(_EDGES, "", cell))
+    inner = cell.replace(_MINUS, "-")
+    for pattern, to in _CLEANING:
+        inner = re.sub(pattern, to, inner)
     return any(matcher.fullmatch(inner) for matcher in _MATCHERS.values())
 
 
@@ -153,8 +169,9 @@ def _convert(texts: Sequence[str], convention: str) -> Vector:
     """The numbers of texts, NaN where a text is not one in this convention."""
     column = pa.array(texts, pa.large_string())
     percent = pc.match_substring(column, "%").to_numpy(zero_copy_only=False)
-    column = pc.replace_substring_regex(column, _EDGES, "")
-    column = pc.replace_substring_regex(column, _SIGNED, r"\1")
+    column = pc.replace_substring(column, _MINUS, "-")
+    for expression, to in _CLEANING:
+        column = pc.replace_substring_regex(column, expression, to)
     pattern = "|".join(kind.pattern for kind in _GROUPS[convention])
     fits = pc.match_substring_regex(column, f"^[+-]?(?:{pattern})$")
     for kind in _GROUPS[convention]:

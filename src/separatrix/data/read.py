@@ -94,9 +94,10 @@ FORMATS = {
         scan="scan_arff",
     ),
     "excel": FileFormat(
-        "the first sheet of an Excel workbook",
+        "a sheet of an Excel workbook",
         *("excel", "read_excel", (".xlsx", ".xlsm", ".xls", ".ods")),
         options=_TABLE_OPTIONS | {"header"},
+        folder=True,
         scan="scan_excel",
     ),
     "jsonl": FileFormat(
@@ -174,7 +175,7 @@ def read(
     features: Any = None,
     limits: Limits | None = None,
 ) -> Dataset:
-    """The data of a file, plain or compressed with gz, bz2 or xz.
+    """The data of a file, plain or compressed with gz, bz2, xz, zst or zip.
 
     Parameters
     ----------

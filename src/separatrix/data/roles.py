@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
 from separatrix.data.dates import find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
@@ -29,6 +30,7 @@ _ID_NAME = re.compile(
 _INDEX_NAME = re.compile(r"x1||unnamed: ?[0-9]+|index|rownames|row", re.IGNORECASE)
 _ID_OR_INDEX = re.compile(f"(?:{_ID_NAME.pattern})|(?i:{_INDEX_NAME.pattern})")
 _SAMPLE = 1000  # different texts that decide about words and dates
+_SOME_DATES = 0.3  # share of texts that are dates of one form, from which a note says so
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,10 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
         known = values[~np.isnan(values)]
         infinite = int(np.isinf(known).sum())
     if infinite:
-        notes = [f"{name}: {infinite:,} of {n:,} cells are infinite and count as missing"]
+        verbs = ("is", "counts") if infinite == 1 else ("are", "count")
+        notes = [
+            f"{name}: {infinite:,} of {n:,} cells {verbs[0]} infinite and {verbs[1]} as missing"
+        ]
         values = _finite(values)
         known = known[np.isfinite(known)]
     if asked:
@@ -228,11 +233,18 @@ def _text_role(name: str, category: Category, asked: str | None) -> _Column:
     if (format := find_format(shown, compact=asked == "date")) is not None:
         found = _take(parse_dates(values, format), category)
         lost = int(np.isnan(found).sum()) - int((codes < 0).sum())
-        notes = [f"{name}: {lost:,} cells are not dates in the form {format}"] if lost else []
+        cells = "1 cell is no date" if lost == 1 else f"{lost:,} cells are no dates"
+        notes = [f"{name}: {cells} in the form {format}"] if lost else []
         return _Column(ColumnSpec(name, "date", format, format), found, notes=notes)
     if asked == "date":
         raise DataError(f"column {name!r} holds no dates of a known form: {shown[0]!r:.40}")
-    return _word_role(name, category, shown, rows, distinct)
+    column = _word_role(name, category, shown, rows, distinct)
+    form = find_format(shown, least=_SOME_DATES)
+    if form is None or column.spec.role == "category":
+        return column
+    some = int(np.isfinite(parse_dates(shown, form)).sum())
+    dates = f"{some:,} of {len(shown):,} different texts are dates in the form {form}"
+    return column._replace(notes=(f"{name}: {dates}, others are not: write all in one form",))
 
 
 def _keep(name: str, category: Category) -> _Column:
@@ -245,7 +257,7 @@ def _word_role(
     name: str, category: Category, shown: Sequence[str], rows: int, distinct: int
 ) -> _Column:
     words = float(np.mean([len(text.split()) for text in shown]))
-    reason = f"{distinct:,} different texts in {rows:,} rows"
+    reason = f"{count_of(distinct, 'different text')} in {count_of(rows, 'row')}"
     many = distinct >= ID_SHARE * rows and rows >= LEAST_ROWS
     named = bool(_ID_NAME.fullmatch(name)) and distinct > rows / 2 and rows >= LEAST_ROWS
     if (many and words < 1.5) or (named and words < 2):
@@ -300,5 +312,6 @@ def unseen_words(table: DataTable, known: Mapping[str, Collection[str]]) -> list
         rows = int(np.isin(codes, unseen).sum())
         if rows:
             shown = format_names([words[i] for i in unseen])
-            notes.append(f"{name}: {rows} rows have values the model has not seen: {shown}")
+            verb = "1 row has values" if rows == 1 else f"{rows:,} rows have values"
+            notes.append(f"{name}: {verb} the model has not seen: {shown}")
     return notes

@@ -1,4 +1,4 @@
-"""Byte sources: files, plain or compressed with gz, bz2 or xz, read within limits.
+"""Byte sources: files, plain or compressed with gz, bz2, xz, zst or zip, read within limits.
 
 The compression is detected from the first bytes, not from the name. A reader of `data/formats` takes a
 `ByteSource`; so a format with a header can read its lines, then hand the rest to another reader.
@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, cast
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -28,9 +29,16 @@ from separatrix.errors import DataFileError, EncodingError, MissingDataError
 BLOCK = 1 << 20
 XZ_MEMORY = 100 << 20  # `xz -9` needs 65 MiB
 MAX_LABEL_LENGTH = 256  # characters; an array of labels is as wide as its longest
-PACKED = frozenset({".gz", ".bz2", ".xz"})
+PACKED = frozenset({".gz", ".bz2", ".xz", ".zst", ".zip"})
 UTF8_HINT = "name the encoding (--encoding latin-1), or save the file as UTF-8"
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+_MAGIC = {
+    b"\x1f\x8b": "gz",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zst",
+    b"PK\x03\x04": "zip",
+}
+_NOT_ARCHIVES = ("[Content_Types].xml", "mimetype")  # members of office documents
 
 
 class ByteSource:
@@ -46,7 +54,21 @@ class ByteSource:
         self._compression = next(
             (kind for magic, kind in _MAGIC.items() if head.startswith(magic)), ""
         )
+        if self._compression == "zip":
+            self._require_one_member()
         self.rewind()
+
+    def _require_one_member(self) -> None:
+        """Refuse an archive of several files; arrays of NumPy and office documents are none."""
+        names = _members(self.raw)
+        if not names or any(n.endswith(".npy") or n in _NOT_ARCHIVES for n in names):
+            self._compression = ""
+        elif len(names) > 1:
+            raise self.error(
+                found=f"an archive of {len(names)} files ({', '.join(names)[:80]})",
+                expected="one file",
+                hint="unpack it, and name one of them",
+            )
 
     def rewind(self, position: int = 0, line: int = 1) -> None:
         """Go back to an earlier `position`, the start of that line."""
@@ -79,7 +101,7 @@ class ByteSource:
             found = self._stream.read(size)
         except UnicodeDecodeError as error:
             raise self._encoding_error(error) from None
-        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        except (EOFError, OSError, RuntimeError, lzma.LZMAError, zlib.error, BadZipFile) as error:
             raise self.error(
                 found=f"a compressed file that is truncated or damaged ({error})",
                 expected="a complete one",
@@ -315,7 +337,38 @@ def _decompress(compression: str, raw: IO[bytes]) -> IO[bytes]:
     openers = {"gz": lambda: gzip.GzipFile(fileobj=raw, mode="rb"), "bz2": lambda: bz2.BZ2File(raw)}
     if compression == "xz":
         return cast(IO[bytes], _XzFile(raw))
+    if compression == "zip":
+        return ZipFile(raw).open(_members(raw)[0])
+    if compression == "zst":
+        import pyarrow as pa  # loaded with the first table
+
+        return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(_Unclosed(raw), "r"), "zstd"))
     return cast(IO[bytes], openers.get(compression, lambda: raw)())
+
+
+def _members(raw: IO[bytes]) -> list[str]:
+    """Names of the files in an archive but those that macOS adds; none if it is damaged."""
+    try:
+        names = ZipFile(raw).namelist()
+    except (BadZipFile, ValueError, OSError, NotImplementedError):
+        return []
+    return [name for name in names if not name.endswith("/") and not name.startswith("__MACOSX/")]
+
+
+class _Unclosed:
+    """A file that stays open when a stream over it is closed."""
+
+    closed = False
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` more bytes."""
+        return self._raw.read(size)
+
+    def close(self) -> None:
+        """Leave the file open."""
 
 
 class _XzFile:

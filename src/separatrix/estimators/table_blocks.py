@@ -26,8 +26,8 @@ MOST_LETTERS = 5_000_000
 """Texts of more letters are encoded by their words only."""
 
 
-TEXT_SCALE = 2.0
-"""Length of a text in its features, where a number has deviation 1: as weighty as four numbers."""
+MOST_COMPARED = 1000
+"""Texts that decide about the scale of a column of texts."""
 
 
 class NumberBlock(NamedTuple):
@@ -238,12 +238,13 @@ class TextBlock(NamedTuple):
 
     words: TfidfVectorizer | None
     letters: TfidfVectorizer | None
+    scale: float  # see `_spread_scale`
 
     def encode(self, category: Category) -> Any:
         """A sparse matrix (n, w)."""
         texts = [*category.values, ""]
         parts = [
-            TEXT_SCALE * csr_array(model.transform(texts))[category.codes % len(texts)]
+            self.scale * csr_array(model.transform(texts))[category.codes % len(texts)]
             for model in (self.words, self.letters)
             if model is not None
         ]
@@ -272,7 +273,25 @@ def fit_text(category: Category) -> TextBlock:
         options["min_df"] = max(least, len(documents) // 200)
         runs = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), **options)
         letters = _fit_terms(runs, documents)
-    return TextBlock(words, letters)
+    block = TextBlock(words, letters, 1.0)
+    return block._replace(scale=_spread_scale(block, category))
+
+
+def _spread_scale(block: TextBlock, category: Category) -> float:
+    """The factor at which texts spread along a typical direction as a standardised number does.
+
+    With S the covariance of the features, tr S^2 / tr S is the mean of the variances along its principal
+    directions, each weighted by that variance. It is 1 for any number of standardised columns that are
+    not correlated, and the factor makes it 1 for the texts, however many directions they spread over.
+    """
+    rows = np.unique(np.linspace(0, len(category.codes) - 1, MOST_COMPARED).astype(np.intp))
+    F = block.encode(Category(category.codes[rows], category.values))
+    products = (F @ F.T).toarray()
+    means = products.mean(axis=0)
+    centred = products - means - means[:, None] + means.mean()
+    variance = float(np.trace(centred)) / len(rows)
+    squares = float((centred**2).sum()) / len(rows) ** 2
+    return float(np.sqrt(variance / squares)) if squares > 1e-12 else 1.0
 
 
 def _fit_terms(model: TfidfVectorizer, documents: list[str]) -> TfidfVectorizer | None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from separatrix.data.counts import count_of
 from separatrix.evaluation.metrics import LOSSES
 from separatrix.evaluation.result import Evaluation, shorten
 from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
@@ -48,9 +49,9 @@ class SplitProtocol:
     def __str__(self) -> str:
         groups = " of whole groups" if self.grouped else ""
         if self.ordered:
-            return f"{self.cv} later periods"
+            return count_of(self.cv or 1, "later period")
         if self.cv is None:
-            return f"{self.repeats} random splits{groups}"
+            return count_of(self.repeats, "random split") + groups
         times = "once" if self.repeats == 1 else f"{self.repeats} times"
         return f"{self.cv} folds{groups}, {times}"
 
@@ -97,7 +98,7 @@ class Comparison:
         for name, evaluation in self.evaluations.items():
             counts = Counter(edge for edges in evaluation.edges for edge in edges.items())
             words = [
-                f"{param} is the {end} tried in {count} of {len(evaluation.splits)} splits"
+                f"{param} is the {end} tried in {count} of {count_of(len(evaluation.splits), 'split')}"
                 for (param, end), count in counts.items()
             ]
             if words:
@@ -108,10 +109,10 @@ class Comparison:
     def splits_in_words(self) -> str:
         """The protocol in words, or the number of splits."""
         count = len(self._splits)
-        words = str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
+        words = str(self.protocol or count_of(count, "split"))
         if self.planned is None or count == self.planned:
             return words
-        return f"{count} of {self.planned} splits ({words})"
+        return f"{count} of {count_of(self.planned, 'split')} ({words})"
 
     def difference(self, one: str, other: str) -> Difference:
         """Test the difference of two errors, as fractions, or of the metric, by the corrected t test."""

@@ -121,10 +121,11 @@ def _repeated(X: Any, y: Any) -> list[str]:
     again = len(keys) - len(first)
     if again == 0 or again < len(keys) / 1000:
         return []
-    words = f"{again} of {len(keys)} rows repeat another row, so a test row may be a training row"
+    verb = "repeats" if again == 1 else "repeat"
+    words = f"{again} of {len(keys)} rows {verb} another row, so a test row may be a training row"
     at_odds = int(np.sum(y != y[first[inverse]]))
     if at_odds:
-        words += f"; {at_odds} of them have another class"
+        words += f"; {at_odds} of them {'has' if at_odds == 1 else 'have'} another class"
     return [words]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.counts import count_of
 from separatrix.data.splits import Split
 from separatrix.errors import DataError
 from separatrix.evaluation.metrics import (
@@ -264,8 +265,9 @@ class Evaluation:
     def __str__(self) -> str:
         more = f"{'log loss':>11}{'Brier':>9}" if self.probabilities else ""
         lines = [
-            f"{self.name}: {len(self.splits)} random splits, {len(self.splits[0].train)} rows to train "
-            f"and {len(self.splits[0].test)} to test, {self.seconds:.1f} s",
+            f"{self.name}: {count_of(len(self.splits), 'random split')}, "
+            f"{len(self.splits[0].train)} rows to train and {len(self.splits[0].test)} to test, "
+            f"{self.seconds:.1f} s",
             f"{'kernel':<44}{'fold error %':>14}{'splits':>8}{'train error %':>16}{'test error %':>16}"
             + more,
         ]

@@ -89,7 +89,9 @@ def require_classes(data: Dataset) -> None:
     """Raise an error unless the data has labels of at least two classes."""
     require_labels(data)
     if len(np.unique(data.y)) < 2:
-        raise DataError(f"{data.name} has only one class, {np.unique(data.y).tolist()[0]!r}")
+        error = DataError(f"{data.name} has only one class, {np.unique(data.y).tolist()[0]!r:.60}")
+        error.hint = "name the label column with --target" if data.features is not None else ""
+        raise error
 
 
 def _is_sequences(X: Any) -> bool:

@@ -8,16 +8,17 @@ and all numbers of neighbours share one search. Models scaled by the training pa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler, normalize
 
+from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset, concatenate_parts
+from separatrix.data.split_columns import take_groups
 from separatrix.data.splits import (
     Split,
     grouped_splits,
@@ -34,6 +35,7 @@ from separatrix.estimators.svc import SVC
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import require_classes
+from separatrix.evaluation.table_models import encode_first, is_sparse
 from separatrix.experiments.protocol import (
     CandidateFamily,
     GridCandidate,
@@ -59,6 +61,8 @@ class ExperimentPlan:
     experiment: Experiment
     protocols: dict[str, tuple[StudyProtocol, CandidateFamily]]  # by model
     words: list[str]
+    reading: str = ""  # how the data was read
+    notes: tuple[str, ...] = ()  # remarks of the reader
 
 
 def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> ExperimentPlan:
@@ -66,10 +70,13 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Ex
 
     A `device` other than "auto" overrides those of the file.
     """
-    splits = draw_splits(spec, load(spec.data))
-    load = partial(_without_group, load=load, spec=spec)
-    data = load(spec.data)
+    data, groups = load(spec.data), None
+    if spec.split.group is not None:
+        groups, data = take_groups(data, spec.split.group)
+        load = partial(_without_group, load=load, group=spec.split.group)
+    splits = draw_splits(spec, data, groups)
     repeats, n = len(splits), sum(map(len, splits[0]))
+    encodes = isinstance(data.X, DataTable)
     protocols = {}
     words = []
     steps = []
@@ -77,7 +84,7 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Ex
     for model in spec.models:
         made = _build_candidates(model, data)
         models += made
-        family, shared = _family(model, made, n)
+        family, shared = _family(model, made, n, encodes)
         protocol = StudyProtocol(
             data=spec.data,
             samples=partial(samples, spec=spec, splits=splits, scale=model.scale),
@@ -96,12 +103,12 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Ex
         set_device(device, *models)
     options = {"seed": spec.seed, "spec": _as_document(spec)}
     experiment = Experiment(spec.name, spec.title, options, (spec.data,), steps, load)
-    return ExperimentPlan(experiment, protocols, words)
+    return ExperimentPlan(experiment, protocols, words, data.reading, data.notes)
 
 
-def _without_group(name: str, load: Callable[[str], Dataset], spec: Spec) -> Dataset:
+def _without_group(name: str, load: Callable[[str], Dataset], group: str) -> Dataset:
     """The data without the group column, which is not a feature."""
-    return load(name) if spec.split.group is None else without_column(load(name), spec.split.group)
+    return take_groups(load(name), group)[1]
 
 
 def _build_candidates(model: ModelSpec, data: Dataset) -> list[Any]:
@@ -114,13 +121,19 @@ def _build_candidates(model: ModelSpec, data: Dataset) -> list[Any]:
     return [_build(record.load(), model, cell, data) for cell in model.combinations()]
 
 
-def _family(model: ModelSpec, made: list[Any], n: int) -> tuple[CandidateFamily, str]:
-    """The family of a model's candidates, and a description of what it shares on n samples."""
+def _family(
+    model: ModelSpec, made: list[Any], n: int, encodes: bool
+) -> tuple[CandidateFamily, str]:
+    """The family of a model's candidates, and a description of what it shares on n samples.
+
+    Each training part of a table that is encoded has features of its own.
+    """
     cells = model.combinations()
     candidates = [
         _constant(GridCandidate(cell, one)) for cell, one in zip(cells, made, strict=True)
     ]
     free = model.scale in ROW_WISE_SCALES or not isinstance(model.scale, str)
+    free = free and not encodes
     if free and all(type(one) in (SVC, KernelPerceptron) for one in made) and _has_kernels(made):
         shared = f"all on one Gram matrix ({n:,} x {n:,})"
         return CandidateFamily(model.name, candidates, "gram"), shared
@@ -154,7 +167,7 @@ def _only_neighbors(made: list[Any]) -> bool:
 def _build(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> Any:
     """One candidate: parameters are checked, kernels are objects, scaling is a pipeline step.
 
-    Texts, sequences and missing values are prepared as `compare` prepares them.
+    Texts, sequences, tables and missing values are prepared as `compare` prepares them.
     """
     given = {**model.parameters, **cell}
     given = {name: _kernel(value) if name == "kernel" else value for name, value in given.items()}
@@ -165,6 +178,8 @@ def _build(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> 
         made._check_parameters()
     except (TypeError, SeparatrixError) as error:
         raise ExperimentError(f"{model.name}: {error}") from None
+    if isinstance(data.X, DataTable):
+        return _build_for_table(made, model, data)
     data_profile = profile(data.X, data.y, data.kind)
     if data_profile.kind != "vectors" or data_profile.missing:
         return BuildContext(data_profile, folds=2, seed=0).pipeline(
@@ -177,6 +192,18 @@ def _build(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> 
             return make_pipeline(StandardScaler(with_mean=not data_profile.sparse), made)
         return make_pipeline(MaxAbsScaler() if data_profile.sparse else MinMaxScaler(), made)
     return made
+
+
+def _build_for_table(made: Any, model: ModelSpec, data: Dataset) -> Any:
+    """One candidate behind an encoder of columns, which standardises numbers."""
+    if not isinstance(model.scale, str):
+        raise ExperimentError(
+            f"{model.name}: `scale` is the number {model.scale:g}, which divides every feature, but "
+            f'{data.name} is encoded by the roles of its columns; use "none", "unit" or "range"'
+        )
+    scalers = {"unit": Normalizer(), "range": MaxAbsScaler() if is_sparse(data) else MinMaxScaler()}
+    steps = [scalers[model.scale]] if model.scale in scalers else []
+    return encode_first(make_pipeline(*steps, made), data)
 
 
 def _with_kernel_object(made: Any, X: Any) -> Any:
@@ -217,7 +244,7 @@ def _as_document(spec: Spec) -> dict[str, Any]:
     return document
 
 
-def draw_splits(spec: Spec, data: Dataset) -> list[Split]:
+def draw_splits(spec: Spec, data: Dataset, groups: Any = None) -> list[Split]:
     """The splits of an experiment; test rows of the data set follow the others."""
     require_classes(data)
     how, n, y = spec.split, len(data.y), np.asarray(data.y)
@@ -233,7 +260,7 @@ def draw_splits(spec: Spec, data: Dataset) -> list[Split]:
         return random_splits(n, **terms)
     if how.method == "stratified":
         return stratified_splits(y, **terms)
-    return grouped_splits(_groups(spec, data), **terms)
+    return grouped_splits(groups, **terms)
 
 
 def samples(
@@ -250,30 +277,9 @@ def samples(
     return context.shared(("samples", str(scale)), make)
 
 
-def without_column(data: Dataset, name: str) -> Dataset:
-    """The data set without one of its features.
-
-    >>> without_column(Dataset("a", np.eye(2), [0, 1], features=("age", "who")), "who").X.tolist()
-    [[1.0], [0.0]]
-    """
-    names = list(data.features or ())
-    keep = [position for position, other in enumerate(names) if other != name]
-    test = None if data.X_test is None else data.X_test[:, keep]
-    features = tuple(names[position] for position in keep)
-    return replace(data, X=data.X[:, keep], X_test=test, features=features)
-
-
 def _scale(X: Any, scale: float | str) -> Any:
-    if scale in ("none", "standard", "range"):
+    if scale in ("none", "standard", "range") or isinstance(X, DataTable):
         return X
     if scale == "unit":
         return normalize(X)
     return X * (1.0 / float(scale))
-
-
-def _groups(spec: Spec, data: Dataset) -> Any:
-    names = list(data.features or ())
-    if spec.split.group not in names:
-        raise ExperimentError(f"{spec.data} has no numeric column {spec.split.group!r} to group by")
-    column = data.X[:, [names.index(spec.split.group)]]
-    return np.asarray(column.toarray() if issparse(column) else column).ravel()

@@ -160,6 +160,19 @@ class InlineSamples(_Table):
         return self
 
 
+Names = Annotated[tuple[ShortString, ...], Field(strict=False)]
+
+
+class RolesSpec(_Table):
+    """Columns of a table whose role the rules do not decide."""
+
+    drop: Names = ()
+    text: Names = ()
+    date: Names = ()
+    category: Names = ()
+    number: Names = ()
+
+
 class Spec(_Table):
     """An experiment file."""
 
@@ -172,6 +185,7 @@ class Spec(_Table):
     tune_folds: Annotated[int, Field(ge=2)] = 5
     seed: Annotated[int, Field(ge=0)] = 0
     target: Annotated[Any, Field(default=None)]  # name or number of a column
+    roles: RolesSpec = RolesSpec()
     folder: Path = Path()  # of relative file names
     inline: InlineSamples | None = None
 
@@ -260,6 +274,7 @@ def _describe(error: Any) -> str:
         tables: dict[Any, type[_Table]] = {
             "split": SplitSpec,
             "inline": InlineSamples,
+            "roles": RolesSpec,
             "model": ModelSpec,
         }
         fields = tables[parents[0]].model_fields if parents else Spec.model_fields

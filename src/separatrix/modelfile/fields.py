@@ -272,12 +272,16 @@ class Struct(Field):
     fields: Mapping[str, Field]
     check: Callable[[Any, str], None] = lambda _value, _at: None
     scoped: bool = False
+    before: Mapping[str, Any] = field(default_factory=dict)
+    """Values of fields that older files of the same format lack."""
 
     def put(self, value: Any, at: str, file: Archive) -> dict[str, Any]:
         items = self.fields.items()
         return {name: item.put(getattr(value, name), f"{at}.{name}", file) for name, item in items}
 
     def get(self, document: Any, at: str, file: Archive) -> Any:
+        if isinstance(document, dict):
+            document = {**self.before, **document}
         require_keys(document, at, set(self.fields))
         file = file.scope(**file.sizes) if self.scoped else file
         items = self.fields.items()

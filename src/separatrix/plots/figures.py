@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.data.counts import count_of
 from separatrix.errors import DataError, MissingPackageError
 from separatrix.evaluation.result import Evaluation
 
@@ -30,7 +31,9 @@ def plot_confusion(evaluation: Evaluation) -> Figure:
     """Mean share of each class's test rows predicted as another class, with its sd, in per cent."""
     mean, sd = (100 * table for table in evaluation.confusion())
     figure, axes, image = draw_confusion(mean, sd, evaluation.classes)
-    axes.set_title(f"Mistakes, % of each class ({len(evaluation.splits)} splits)", fontsize=10)
+    axes.set_title(
+        f"Mistakes, % of each class ({count_of(len(evaluation.splits), 'split')})", fontsize=10
+    )
     figure.colorbar(image, ax=axes, shrink=0.8)
     return figure
 

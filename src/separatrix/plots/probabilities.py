@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.data.counts import count_of
 from separatrix.errors import DataError
 from separatrix.estimators.decision import CostCurve
 from separatrix.evaluation.result import Evaluation
@@ -43,7 +44,7 @@ def plot_reliability(evaluation: Evaluation, bins: int = 10) -> Figure:
     above.set_title(
         f"{evaluation.name}: expected calibration error "
         f"{found.expected_calibration_error:.3f}\n"
-        f"({len(evaluation.splits)} splits, {found.count.sum()} predictions)",
+        f"({count_of(len(evaluation.splits), 'split')}, {found.count.sum()} predictions)",
         fontsize=10,
     )
     below.bar(found.edges[:-1], found.count, width=1 / bins, align="edge", color=INK, ec="white")

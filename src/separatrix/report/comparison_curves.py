@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.data.counts import count_of
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.curves import MeanCurve, mean_precision, mean_roc
 from separatrix.evaluation.result import Evaluation
@@ -67,5 +68,5 @@ def classes_section(name: str, found: Evaluation) -> Section:
         for row in found.per_class()
     ]
     columns = ["class", "precision", "recall", "F1", "test rows"]
-    caption = f"Means over {len(found.splits)} splits of {name}."
+    caption = f"Means over {count_of(len(found.splits), 'split')} of {name}."
     return Section("Precision and recall", [], [Table(columns, rows, caption=caption)])

@@ -98,7 +98,7 @@ def comparison_page(
         title=f"Classifiers compared on {data.name}"
         if data is not None
         else "Classifiers compared",
-        summary=[*filter(None, [comparison.warning]), *_summary(comparison, rows, best, protocol)],
+        summary=_summary(comparison, rows, best, protocol),
         sections=[section for section in sections if section is not None],
         steps=steps,
         command=command,
@@ -117,7 +117,11 @@ def _summary(
     level = [row["model"] for row in others if parts.is_level(row)]
     behind = [row for row in others if not parts.is_level(row)]
     name = str(first["model"])
-    words = [f"{name[:1].upper()}{name[1:]}{' is best' if others else ''}: {error}."]
+    if others and comparison.not_tried:
+        words = [f"Of the classifiers tried, {name} is best: {error}."]
+    else:
+        words = [f"{name[:1].upper()}{name[1:]}{' is best' if others else ''}: {error}."]
+    words += filter(None, [comparison.warning])
     if others and len(best.splits) == 1:
         words.append(
             "A single split cannot show which models differ; a longer --budget gives more."
@@ -148,7 +152,7 @@ def _baseline(best: Evaluation) -> str:
     labels, counts = np.unique(best.y, return_counts=True)
     guess = 100 * (1 - counts.max() / counts.sum())
     words = (
-        f"There are {counts.sum()} rows of {len(labels)} classes; always predicting "
+        f"There are {counts.sum():,} rows of {len(labels)} classes; always predicting "
         f"{labels[counts.argmax()]} would have an error of {guess:.1f} %."
     )
     mean, _ = best.confusion()

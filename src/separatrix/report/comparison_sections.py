@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.comparison import MAJORITY, Comparison
 from separatrix.evaluation.result import Evaluation
@@ -72,14 +73,19 @@ def leaderboard_section(rows: list[dict[str, Any]], protocol: str) -> Section:
 
 def _leaderboard(rows: list[dict[str, Any]]) -> Table:
     """All columns that are known, one line for each classifier."""
+    still = all(row.get("test_sd") == 0 for row in rows)  # as on one split
     known = [name for name in COLUMNS if any(row.get(name) is not None for row in rows)]
+    known = [name for name in known if not (still and name == "test_sd")]
     best = rows[0]["model"]
+    caption = (
+        "Behind the best: mean difference with its 95 % interval by Nadeau and Bengio's "
+        "corrected t test, which allows for the overlap of training parts; p by the same test, "
+        "after Holm, for all pairs of classifiers."
+    )
     return Table(
         [COLUMNS[name] for name in known],
         [[_cell(row, name, best) for name in known] for row in rows],
-        caption="Behind the best: mean difference with its 95 % interval by Nadeau and Bengio's "
-        "corrected t test, which allows for the overlap of training parts; p by the same test, "
-        "after Holm, for all pairs of classifiers.",
+        caption=caption,
         bars=[COLUMNS["test_error"]],
     )
 
@@ -114,12 +120,16 @@ def confusion_section(name: str, found: Evaluation) -> Section | None:
     pairs = [(a, b) for a, b in np.argwhere(mean > 0)]
     pairs.sort(key=lambda pair: -mean[pair])
     left = f" The {MOST_PAIRS} most frequent of {len(pairs)}." if len(pairs) > MOST_PAIRS else ""
+    heads = ["true class", "predicted class", "mean %", "sd %"]
+    rows = [
+        [str(found.classes[a]), str(found.classes[b]), f"{mean[a, b]:.1f}", f"{sd[a, b]:.1f}"]
+        for a, b in pairs[:MOST_PAIRS]
+    ]
+    if len(found.splits) == 1:
+        heads, rows = [*heads[:2], "%"], [row[:3] for row in rows]
     table = Table(
-        ["true class", "predicted class", "mean %", "sd %"],
-        [
-            [str(found.classes[a]), str(found.classes[b]), mean[a, b], sd[a, b]]
-            for a, b in pairs[:MOST_PAIRS]
-        ],
+        heads,
+        rows,
         caption="Share of the test rows of a class predicted as another." + left,
     )
     title = "Confusions"
@@ -129,7 +139,7 @@ def confusion_section(name: str, found: Evaluation) -> Section | None:
         return Section(title, [], [_counts(name, found), table])
     caption = (
         f"Share of each class (row) that {name} predicts as another (column), in per cent: mean and "
-        f"standard deviation over {len(found.splits)} splits. Correct predictions are left out."
+        f"standard deviation over {count_of(len(found.splits), 'split')}. Correct predictions are left out."
     )
     return Section(title, [], [Picture(_confusion(found), caption, table)])
 
@@ -142,7 +152,9 @@ def _counts(name: str, found: Evaluation) -> Table:
         for label, row in zip(found.classes, counts, strict=True)
     ]
     heads = ["", *(f"predicted class {label}" for label in found.classes), "rows"]
-    how = f"Predictions of {name} for the test rows of all {len(found.splits)} splits, as counts."
+    one = len(found.splits) == 1
+    splits = "the split" if one else f"all {count_of(len(found.splits), 'split')}"
+    how = f"Predictions of {name} for the test rows of {splits}, as counts."
     return Table(heads, rows, caption=how)
 
 
@@ -167,7 +179,7 @@ def hardest_section(name: str, found: Evaluation, data: Dataset | None) -> Secti
     title = "Hardest rows"
     columns = ["row", "labelled", "predicted as", "wrong %"]
     rows = [
-        [row, str(found.y[row]), "rejected" if guess is None else str(guess), 100 * share]
+        [row, str(found.y[row]), "rejected" if guess is None else str(guess), round(100 * share)]
         for row, share, guess in wrong
     ]
     how = f"The test rows that {name} misclassifies most often; rows are counted from 0."

@@ -24,10 +24,10 @@ def data_section(data: Dataset | None, notes: Sequence[str]) -> Section | None:
         return None
     labels, counts = np.unique(np.asarray(data.y), return_counts=True)
     target = f", column {data.target}" if data.target else ""
-    words = [f"{len(data.y)} rows of {len(labels)} classes{target}."]
+    words = [f"{len(data.y):,} rows of {len(labels)} classes{target}."]
     words += [f"{note[:1].upper()}{note[1:]}." for note in notes]
     order = np.argsort(-counts, kind="stable")
-    share = [100 * counts[k] / counts.sum() for k in order]
+    share = [f"{100 * counts[k] / counts.sum():.1f}" for k in order]
     rows = [[str(labels[k]), int(counts[k]), s] for k, s in zip(order, share, strict=True)]
     shows: list[Picture | Table] = [Table(["class", "rows", "%"], rows, bars=["rows"])]
     columns = _columns(data)
@@ -65,7 +65,8 @@ def _describe_role(table: DataTable, spec: ColumnSpec) -> list[Any]:
     ends: list[Any] = [None, None, None]
     if spec.role in ("number", "date") and len(known):
         ends = [float(known.min()), float(np.median(known)), float(known.max())]
-    if spec.role == "date":
+    if spec.role == "date" and len(known):
+        ends[1] = float(np.sort(known)[len(known) // 2])  # a date of the table, not between two
         ends = [None if end is None else shown_date(end) for end in ends]
     return [spec.name, spec.role, missing, len(np.unique(known)), *ends]
 
@@ -103,7 +104,7 @@ def importance_section(name: str, found: Sequence[Importance]) -> Section | None
     axes.set_ylim(len(drawn) - 0.4, -0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("rise of the test error, points")
-    rows = [[one.column, 100 * one.rise, 100 * one.half_width] for one in found]
+    rows = [[one.column, f"{100 * one.rise:.2f}", f"{100 * one.half_width:.2f}"] for one in found]
     table = Table(["column", "rise of the error, points", "±"], rows)
     more = f" The {MOST_BARS} largest of {len(found)}." if len(found) > MOST_BARS else ""
     caption = (

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 NOTHING = "–"
 LONGEST_WORD = 24  # letters; longer ones are broken
+LONGEST_WHOLE = 16  # letters of a cell that is not broken at its hyphens
 MOST_DIGITS = 1e7  # whole numbers of floats below this are written out
 _NUMBER = re.compile(
+    r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?|"  # a date, which is not wrapped either
     r"[-−+±<>≤≥]?\s?[\d.,]+([eE][-+]?\d+)?( ?%| s| ms)?(\s?±\s?[\d.,]+( ?%)?)?|–|∞|-∞"
 )
 
@@ -77,7 +79,7 @@ def render(page: Page) -> str:
     ('<!doctype html>', True)
     """
     template = _template()
-    pictures = 0
+    pictures, lead = 0, None
     sections = []
     for number, section in enumerate(page.sections, start=1):
         shows = []
@@ -87,6 +89,8 @@ def render(page: Page) -> str:
                 shows.append(_picture(one, f"p{pictures}"))
             else:
                 shows.append({"table": _table(one)})
+        if number == 1 and page.steps and shows and "svg" in shows[0]:
+            lead = shows.pop(0)  # the picture beside the answer
         words = [cleaned(paragraph) for paragraph in section.words]
         sections.append(
             {"id": f"s{number}", "title": cleaned(section.title), "words": words, "shows": shows}
@@ -95,6 +99,7 @@ def render(page: Page) -> str:
         style=resources.files("separatrix.report").joinpath("page.css").read_text("utf-8"),
         title=cleaned(page.title),
         summary=[cleaned(paragraph) for paragraph in page.summary],
+        lead=lead,
         sections=sections,
         steps=[cleaned(step).strip() for step in page.steps],
         command=cleaned(page.command).strip("\n"),
@@ -171,9 +176,10 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _kind(text: str, numeric: bool, bar: str | None = None) -> str:
-    """The classes of a cell: number, with a bar, with a word that must be broken."""
+    """The classes of a cell: number, with a bar, with a word that must be broken, kept on one line."""
     wide = any(len(word) > LONGEST_WORD for word in text.split())
-    return " ".join(["n"] * numeric + ["b"] * (bar is not None) + ["w"] * wide)
+    whole = len(text) <= LONGEST_WHOLE and not numeric and "-" in text
+    return " ".join(["n"] * numeric + ["b"] * (bar is not None) + ["w"] * wide + ["k"] * whole)
 
 
 def _lengths(values: Sequence[Any]) -> list[str | None]:

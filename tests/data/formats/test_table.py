@@ -175,7 +175,7 @@ def test_a_text_far_down_makes_the_whole_column_a_category(write, rows):
     if rows > 3:
         assert found.features == ("a",)
         assert np.isnan(found.X[-1, 0])
-        assert found.notes[0].startswith("a: 1 of 200,001 cells are not numbers ('many')")
+        assert found.notes[0].startswith("a: 1 of 200,001 cells is no number ('many')")
         return
     assert found.features == ("a=0", "a=1", "a=2", "a=many")
     assert found.X.sum(axis=0).tolist() == [

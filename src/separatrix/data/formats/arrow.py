@@ -105,6 +105,9 @@ def collect_columns(
     names = tuple(schema.names)
     if not names or len(set(names)) < len(names) or not all(names):
         raise source.error(found=f"columns named {names!r:.80}", expected="other names")
+    nested: list[str] = []
+    if columns is None and features is None:
+        names, nested = _without_nested(schema, target)
     choice = choose_columns(source, names, target, features, columns=columns, as_text=as_text)
     numbers = [name for name in choice.used if _is_number(source, schema, name, choice)]
     texts = [name for name in choice.used if name not in numbers]
@@ -113,7 +116,20 @@ def collect_columns(
         batch.validate(full=True)
         builder.add(pa.Table.from_batches([_encode_texts(batch, texts)]))
     table, dropped = drop_unlabelled(builder.table("F" if by_columns else "C"), choice.target)
-    return TableContents(replace(table, order=tuple(choice.used)), choice, tuple(dropped), how)
+    notes = (*nested, *dropped)
+    return TableContents(replace(table, order=tuple(choice.used)), choice, notes, how)
+
+
+def _without_nested(schema: Any, target: object) -> tuple[tuple[str, ...], list[str]]:
+    """Names of the columns of single values, and of the target; notes about the others."""
+    kept, notes = [], []
+    for field in schema:
+        nested = pa.types.is_nested(field.type) or pa.types.is_binary(field.type)
+        if nested and field.name != target:
+            notes.append(f"{field.name}: {field.type} holds no numbers, texts or dates; left out")
+        else:
+            kept.append(field.name)
+    return (tuple(kept), notes) if len(kept) > 1 else (tuple(schema.names), [])
 
 
 def _open_content(source: ByteSource, content: bytes) -> tuple[Any, Batches]:

@@ -13,11 +13,12 @@ import numpy.typing as npt
 from separatrix.data.data_table import Category
 from separatrix.data.numerals import MISSING, is_number
 from separatrix.data.streams import ByteSource
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 
 TARGETS = ("target", "label", "class", "y")
 """Names of a target column, in any case, in order of preference."""
 
+_EXACT = 2.0**53  # below it, every integer is a float of its own
 _SHORT_LABEL = 64  # longest label kept in an array of fixed width
 
 Features = list[tuple[str, str | None]]
@@ -289,12 +290,17 @@ def drop_unlabelled(table: ColumnTable, target: str | None) -> tuple[ColumnTable
     lost = table.rows - len(kept)
     if not lost:
         return table, []
+    if not len(kept):
+        error = DataError(f"no row has a label: all {lost:,} cells of {target!r} are missing")
+        error.hint = "name another column with --target"
+        raise error
     categories = {n: Category(codes[kept], v) for n, (codes, v) in table.categories.items()}
     order: Any = "F" if table.numbers.flags.f_contiguous else "C"
     numbers = np.asarray(table.numbers[kept], order=order)
     part = replace(table, rows=len(kept), numbers=numbers, categories=categories)
-    rows = f"{lost:,} of {table.rows:,} rows have"
-    return part, [f"{rows} no label in {target!r} and are set aside"]
+    has, are = ("has", "is") if lost == 1 else ("have", "are")
+    rows = f"{lost:,} of {table.rows:,} rows {has}"
+    return part, [f"{rows} no label in {target!r} and {are} set aside"]
 
 
 def _code(known: dict[str, int], value: str | None) -> int:
@@ -305,13 +311,16 @@ def _code(known: dict[str, int], value: str | None) -> int:
 def labels_of(category: Category) -> npt.NDArray[Any]:
     """Labels as integers if all are integral, else as floats, else as texts.
 
-    A label with a leading zero, such as 007, is a text.
+    A label with a leading zero, such as 007, is a text, and so are numbers from 2**53 on if several are
+    one float.
     """
     values = category.values
     if all(is_number(value) and not _has_leading_zero(value) for value in values):
         numbers = np.array([float(value) for value in values])
-        whole = (np.abs(numbers) < 2**53) & (numbers == np.rint(numbers))
-        return np.asarray((numbers.astype(np.intp) if whole.all() else numbers)[category.codes])
+        small = bool((np.abs(numbers) < _EXACT).all())
+        if small or len(np.unique(numbers)) == len(values):
+            whole = small and bool((numbers == np.rint(numbers)).all())
+            return np.asarray((numbers.astype(np.intp) if whole else numbers)[category.codes])
     short = max(map(len, values), default=0) <= _SHORT_LABEL
     return np.array(values, dtype=str if short else object)[category.codes]
 

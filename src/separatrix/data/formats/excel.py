@@ -1,4 +1,4 @@
-"""Worksheets of Excel: the first sheet of a workbook, or the one named behind a colon.
+"""Worksheets of Excel: the first with a table, or the one named behind a colon, file.xlsx:sheet.
 
 They are read by python-calamine or openpyxl, whichever is installed: `pip install 'separatrix[excel]'`.
 """
@@ -12,29 +12,80 @@ from importlib.util import find_spec
 from typing import Any
 
 from separatrix.data.dataset import Dataset
-from separatrix.data.formats.columns import TableContents
+from separatrix.data.formats.columns import TableContents, format_names
 from separatrix.data.formats.layout import default_names
 from separatrix.data.formats.one_hot import as_dataset
-from separatrix.data.formats.rows import scan_rows, split_header
-from separatrix.data.streams import ByteSource
+from separatrix.data.formats.rows import memory_source, scan_rows, split_header
+from separatrix.data.limits import Limits
+from separatrix.data.streams import ByteSource, open_, split_table, unpacked_suffix
 from separatrix.errors import MissingPackageError, SeparatrixError
 
 PACKAGES = ("python_calamine", "openpyxl")
+_TITLE_ROWS = 15  # that show how wide a table is
 
 
-def read_excel(source: ByteSource, **options: Any) -> Dataset:
-    """The samples of the first worksheet; options as for `read_csv`."""
-    return as_dataset(source, scan_excel(source, **options))
+def read_excel(path: str, limits: Limits | None = None, **options: Any) -> Dataset:
+    """The samples of a worksheet; options as for `read_csv`."""
+    return as_dataset(memory_source(path, limits), scan_excel(path, limits, **options))
 
 
-def scan_excel(source: ByteSource, *, header: bool | None = None, **options: Any) -> TableContents:
-    """The columns of the first worksheet that is not empty."""
-    content = source.read_all()
-    _require_sizes(source, content)
-    sheet, rows = _read_sheet(source, content)
-    rows = [row for row in rows if any(cell not in (None, "") for cell in row)]
-    if not rows:
-        raise source.error(found="an empty workbook", expected="at least one row")
+def scan_excel(
+    path: str, limits: Limits | None = None, *, header: bool | None = None, **options: Any
+) -> TableContents:
+    """The columns of the worksheet behind a colon, else of the first that holds a table."""
+    file, wanted = split_table(path)
+    with open_(file, limits) as source:
+        content = source.read_all()
+        _require_sizes(source, content)
+        sheets = _read_sheets(source, content, wanted)
+        sheet = wanted or next((n for n, rows in sheets.items() if _is_table(rows)), "")
+        if sheet not in sheets:
+            raise source.error(
+                found=f"no sheet named {sheet!r}" if sheet else "no sheet with a table",
+                expected=f"one among {format_names(list(sheets))}",
+                hint=f"name it behind a colon: {file}:SHEET",
+            )
+        notes = _note_sheets([name for name in sheets if name != sheet], sheet, wanted)
+        rows, title = _skip_title(sheets[sheet])
+        contents = _scan_sheet(source, sheet, rows, header, options)
+        return contents._replace(notes=(*notes, *title, *contents.notes))
+
+
+def _is_table(rows: list[list[Any]]) -> bool:
+    return len(rows) > 1 and max(map(_count_cells, rows)) > 1
+
+
+def _count_cells(row: list[Any]) -> int:
+    return sum(cell is not None for cell in row)
+
+
+def _note_sheets(others: list[str], sheet: str, wanted: str) -> list[str]:
+    if not others or wanted:
+        return []
+    word = "sheet" if len(others) == 1 else "sheets"
+    return [f"sheet {sheet!r} is read, not the {word} {format_names(others)}: FILE:SHEET names one"]
+
+
+def _skip_title(rows: list[list[Any]]) -> tuple[list[list[Any]], list[str]]:
+    """The rows without those above a table, of one cell, or two where the table is wide; and a note."""
+    sizes = [_count_cells(row) for row in rows[:_TITLE_ROWS]]
+    width = max(sizes, default=0)
+    few = 0 if width < 3 else 1 if width == 3 else 2
+    start = next((i for i, size in enumerate(sizes) if size > few), 0)
+    if not start or len(rows) - start < 2:
+        return rows, []
+    first = next(str(cell) for cell in rows[0] if cell is not None)
+    number = "1 row" if start == 1 else f"{start} rows"
+    return rows[start:], [f"{number} above the table skipped: {first[:40]!r}"]
+
+
+def _scan_sheet(
+    source: ByteSource,
+    sheet: str,
+    rows: list[list[Any]],
+    header: bool | None,
+    options: dict[str, Any],
+) -> TableContents:
     width = max(map(len, rows))
     source.require_limit("columns", width, found=f"{width:,} columns")
     rows = [[*row, *[None] * (width - len(row))] for row in rows]
@@ -45,18 +96,25 @@ def scan_excel(source: ByteSource, *, header: bool | None = None, **options: Any
     return scan_rows(source, names, rows[named:], how=how, **options)
 
 
-def _read_sheet(source: ByteSource, content: bytes) -> tuple[str, list[list[Any]]]:
-    package = next((name for name in PACKAGES if find_spec(name) is not None), None)
+def _read_sheets(source: ByteSource, content: bytes, wanted: str) -> dict[str, list[list[Any]]]:
+    """The rows of each sheet that is not empty, without empty ones; of those that are not wanted, none."""
+    old = unpacked_suffix(source.name) in (".xls", ".ods")
+    able = PACKAGES[:1] if old else PACKAGES
+    package = next((name for name in able if find_spec(name) is not None), None)
     if package is None:
+        needs = "python-calamine" if old else "python-calamine or openpyxl"
         raise MissingPackageError(
-            "reading Excel files needs python-calamine or openpyxl; install one with: "
+            f"reading {'such' if old else 'Excel'} files needs {needs}; install one with: "
             "pip install 'separatrix[excel]'"
         )
     reader = _read_by_calamine if package == "python_calamine" else _read_by_openpyxl
     try:
+        found = {}
         for name, rows in reader(content):
-            if rows:
-                return name, rows
+            kept = [row for row in rows if _count_cells(row)]
+            if kept:
+                found[name] = [] if wanted and name != wanted else kept
+        return found
     except SeparatrixError:
         raise
     except Exception as error:  # each package has its own
@@ -64,7 +122,6 @@ def _read_sheet(source: ByteSource, content: bytes) -> tuple[str, list[list[Any]
         raise source.error(
             found=f"a damaged workbook ({reason})", expected="Excel's .xlsx"
         ) from None
-    return "", []
 
 
 def _read_by_calamine(content: bytes) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -67,8 +68,9 @@ def as_numbers(
     if bad:
         words = format_names([values[i] for i in wrong], 3)
         notes.append(
-            f"{name}: {bad:,} of {rows:,} cells are not numbers ({words}) and count as missing; "
-            f"--category {name} keeps them as words"
+            f"{name}: {bad:,} of {rows:,} cells {'is no number' if bad == 1 else 'are not numbers'} "
+            f"({words}) and count{'s' * (bad == 1)} as missing; --category {shlex.quote(name)} keeps "
+            f"{'it as a word' if bad == 1 else 'them as words'}"
         )
     if parsed.convention != "plain":
         example = next(values[i] for i in range(len(values)) if not np.isnan(parsed.values[i]))

@@ -1,9 +1,13 @@
-"""JSON: one object a line, or an array of objects; their keys are the columns."""
+"""JSON: one object a line, an array of objects, or one object of columns; their keys are the columns.
+
+An object inside an object gives columns such as address.town; a list is a text.
+"""
 
 from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +17,8 @@ from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import scan_rows
 from separatrix.data.streams import ByteSource
 
-_HEAD = 64  # bytes that show whether a file is an array
+_UNFINISHED = re.compile(rb'\{(?:\s*"[^"]*"\s*:\s*[\[{]?)?')  # the first line of a long object
+_DEEPEST = 4  # objects inside each other that become columns
 
 
 def read_json_lines(source: ByteSource, **options: Any) -> Dataset:
@@ -26,12 +31,11 @@ def scan_json_lines(
 ) -> TableContents:
     """The columns of a file of JSON lines, or of one array; a key that an object lacks is missing."""
     source.use_encoding(encoding)
-    first = bytes(source.read_up_to(_HEAD)).removeprefix(codecs.BOM_UTF8).lstrip()
-    source.rewind()
-    array = first.startswith(b"[")
+    how, found = _objects(source)
     names: dict[str, None] = {}
     records: list[dict[str, Any]] = []
-    for line, record in _array(source) if array else _lines(source):
+    for line, nested in found:
+        record = _flatten(nested)
         names.update(dict.fromkeys(record))
         source.require_limit("columns", len(names), line=line)
         source.require_limit("rows", len(records) + 1, line=line)
@@ -40,13 +44,64 @@ def scan_json_lines(
         raise source.error(found="nothing", expected="at least one object")
     source.require_limit("values", len(records) * len(names))
     rows = ([record.get(name) for name in names] for record in records)
-    return scan_rows(
-        source,
-        list(names),
-        rows,
-        how="an array of objects" if array else "one object a line",
-        **options,
-    )
+    return scan_rows(source, list(names), rows, how=how, **options)
+
+
+def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
+    """How the file is organised, and its objects with their lines, 0 where these are not known."""
+    first = b""
+    while not first and (line := source.read_line()):
+        first = line.removeprefix(codecs.BOM_UTF8).strip()
+    more = bool(source.read_up_to(1))
+    source.rewind()
+    if not first.startswith(b"["):
+        single = _load(first.decode(errors="replace"))
+        unfinished = single is None and _UNFINISHED.fullmatch(first)
+        columns = isinstance(single, dict) and not more and _holds_columns(single)
+        if not unfinished and not columns:
+            return "one object a line", _lines(source)
+    whole = _load(source.decode(source.read_all(), 1).removeprefix("\ufeff"))
+    if isinstance(whole, dict):
+        lists = {key: v for key, v in whole.items() if isinstance(v, list)}
+        rows = [key for key, v in lists.items() if v and all(isinstance(one, dict) for one in v)]
+        if len(rows) == 1:
+            return f"an array of objects in {rows[0]!r}", _array(source, whole[rows[0]])
+        if _holds_columns(whole):
+            return "one list for each column", _array(source, _transpose(whole))
+        whole = [whole]
+    if not isinstance(whole, list):
+        raise source.error(found="damaged JSON", expected='[{"age": 31}, ...]')
+    return "an array of objects", _array(source, whole)
+
+
+def _holds_columns(found: dict[str, Any]) -> bool:
+    """Whether all values are lists, or objects with the same keys, of the same length; or one is rows."""
+    values = list(found.values())
+    if any(isinstance(v, list) and v and all(isinstance(one, dict) for one in v) for v in values):
+        return True
+    lists = all(isinstance(v, list) for v in values) and len({len(v) for v in values}) == 1
+    objects = all(isinstance(v, dict) for v in values) and len({tuple(v) for v in values}) == 1
+    return bool(values) and (lists or objects)
+
+
+def _transpose(found: dict[str, Any]) -> list[dict[str, Any]]:
+    columns = {key: list(v.values()) if isinstance(v, dict) else v for key, v in found.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _flatten(record: dict[str, Any], depth: int = 1) -> dict[str, Any]:
+    """The object with those inside it as keys of their own.
+
+    >>> _flatten({"age": 3, "at": {"town": "Ulm"}})
+    {'age': 3, 'at.town': 'Ulm'}
+    """
+    found: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, dict) and value and depth < _DEEPEST:
+            found |= {f"{key}.{name}": inner for name, inner in _flatten(value, depth + 1).items()}
+        else:
+            found[key] = value
+    return found
 
 
 def _lines(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -57,12 +112,8 @@ def _lines(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, _require_object(source, _load(text), text, number)
 
 
-def _array(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:
+def _array(source: ByteSource, found: list[Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of an array, which may have many lines."""
-    text = source.decode(source.read_all(), 1).removeprefix("\ufeff")
-    found = _load(text)
-    if not isinstance(found, list):
-        raise source.error(found="a damaged array", expected='[{"age": 31}, ...]')
     for record in found:
         yield 0, _require_object(source, record, str(record), 0)
 

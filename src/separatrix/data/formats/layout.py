@@ -25,6 +25,7 @@ DELIMITER_NAMES = {
 
 _SAMPLE_RECORDS, _SAMPLE_BYTES = 100, 1 << 18
 _TITLE_LINES, _TITLE_ROWS = 10, 5  # lines above a table at most; its rows that show it
+_LEAST_BELOW_UNITS = 3
 _BOM = b"\xef\xbb\xbf"
 _SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[ \t]*\r?\n', re.IGNORECASE)  # Excel's
 _QUOTED = re.compile(rb'"[^"]*"')
@@ -42,6 +43,7 @@ class TableLayout:
     notes: tuple[str, ...] = ()
     encoding: str = "utf-8"
     codes: frozenset[str] = frozenset()  # columns with cells such as 007
+    units: bool = False  # whether a row of units follows the header
 
     def __str__(self) -> str:
         words = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes", " ": "blanks"}
@@ -77,6 +79,7 @@ def detect_layout(
         if len(head) >= _SAMPLE_BYTES:
             break
     source.rewind(*start)
+    _require_no_page(source, head)
     title = _find_title(head[:_SAMPLE_BYTES], (delimiter,) if delimiter else DELIMITERS[:4])
     skipped: tuple[str, ...] = ()
     if title:
@@ -97,6 +100,10 @@ def detect_layout(
         raise source.error(1, found="nothing", expected="at least one row")
     if header is None:
         header = bool(set(features or ()) & set(records[0])) or _has_header(records)
+    units = bool(header) and _has_units(records)
+    if units:
+        skipped = (*skipped, f"row of units below the header skipped: {', '.join(records[1])[:60]}")
+        del records[1]
     width = len(records[0])
     names = _column_names(records[0]) if header else default_names(width)
     notes = _note_renamed(records[0], names) if header else ()
@@ -105,7 +112,18 @@ def detect_layout(
     texts = {name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells)}
     codes = (name for i, name in enumerate(names) if _holds_codes(records[header:], i))
     found = frozenset(texts), (*skipped, *notes), source.encoding, frozenset(codes)
-    return TableLayout(delimiter, header, names, *found)
+    return TableLayout(delimiter, header, names, *found, units)
+
+
+def _require_no_page(source: ByteSource, head: bytes) -> None:
+    """Refuse a page of the web, which a download may give in place of a table."""
+    if re.match(rb"\s*<(?:!doctype|html|table|\?xml)", head, re.IGNORECASE):
+        raise source.error(
+            1,
+            found="a page of the web, HTML or XML",
+            expected="delimited text",
+            hint="download the file itself, or save the table as CSV",
+        )
 
 
 def _skip_separator_line(source: ByteSource) -> tuple[str | None, tuple[int, int]]:
@@ -141,8 +159,7 @@ def _find_title(head: bytes, delimiters: Sequence[str]) -> bytes:
             few = all(size <= 2 and size < width for row in cells for size in row[:end])
             if not below and width > 2 and few:
                 above = b"\n".join(lines[:end]) + b"\n"
-                named = above.strip() and b'"' not in above and not above.startswith(b"#")
-                return above if named else b""
+                return above if above.strip() and b'"' not in above else b""
     return b""
 
 
@@ -220,6 +237,27 @@ def _has_header(records: list[list[str]]) -> bool:
         return False
     recurs = any(cell in row[i : i + 1] for i, cell in enumerate(first) for row in below)
     return not recurs
+
+
+def _has_units(records: list[list[str]]) -> bool:
+    """Whether the row below the header has a text above every column of numbers, and values of no other.
+
+    >>> _has_units([["size", "class"], ["cm", "-"], ["1", "a"], ["2", "b"], ["3", "a"]])
+    True
+    """
+    below = records[2:]
+    if len(below) < _LEAST_BELOW_UNITS or len(records[1]) != len(records[0]):
+        return False
+    numeric = False
+    for column, unit in enumerate(records[1]):
+        cells = {row[column] for row in below if column < len(row)}.difference(MISSING)
+        if cells and all(map(is_value, cells)):
+            numeric = True
+            if is_value(unit):
+                return False
+        elif unit in cells:
+            return False
+    return numeric
 
 
 def is_value(cell: str) -> bool:

@@ -1,4 +1,4 @@
-"""Delimited text to a `ColumnTable`, batch by batch, with pyarrow's CSV reader.
+"""Delimited text to a `ColumnTable`, batch by batch: large plain ones by compiled code, else by pyarrow.
 
 Numbers are converted while they are read. Only where pyarrow refuses a batch is it read again as texts,
 to see which columns hold texts or which cell is wrong, and split cell by cell to report line and column.
@@ -26,13 +26,20 @@ from separatrix.data.formats.columns import (
     choose_columns,
 )
 from separatrix.data.formats.layout import TableLayout, text_blocks
+from separatrix.data.formats.plain_rows import parse_plain
 from separatrix.data.numerals import MISSING, is_number
 from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
 
-_BATCH_BYTES = 8 << 20  # parsed at once, by all threads of pyarrow
+_BATCH_BYTES = 8 << 20  # parsed at once
+_COMPILED_BYTES = 2 << 20  # from which compiling a parser, once in an installation, pays
+_MOST_WORKERS = 4
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = pa.array(MISSING)
+_ROW_HINT = (
+    'a cell with the delimiter in it needs quotes, "a, b", and a quote in a quoted cell is doubled; '
+    "lines that are no rows must be deleted"
+)
 
 
 def read_columns(
@@ -66,6 +73,7 @@ class _RecordReader:
         self.source, self.layout = source, layout
         self.used, self.target, features = choice.used, choice.target, choice.features
         self.start = source.position, source.line
+        self.plain = True  # whether blocks may be parsed by compiled code
         self.splitter = RecordSplitter(layout.delimiter, len(layout.names))
         self.required = choice.numeric()
         self.categories = set() if self.target is None else {self.target}
@@ -100,14 +108,15 @@ class _RecordReader:
 
     def _blocks(self) -> Iterator[_RecordBlock]:
         """Blocks of complete records, without the header."""
-        held, position, header = b"", self.start[0], self.layout.header
+        held, position, header = b"", self.start[0], self.layout.header + self.layout.units
         for block in self._batches():
             block = held + block if held else block
             self._require_no_zero_byte(block, position)
             start = 0
             if header:
-                start = next((end for _, end in self._split(_RecordBlock(block, position))), 0)
-                header = not start
+                ends = (end for _, end in self._split(_RecordBlock(block, position)))
+                start = next(islice(ends, header - 1, None), 0)
+                header = 0 if start else header
             end = start
             if not header:
                 text, end = self._normalize(_RecordBlock(block, position, start))
@@ -161,7 +170,7 @@ class _RecordReader:
 
     def _malformed(self, error: MalformedRecordError, block: _RecordBlock) -> DataFileError:
         where = locate(block.raw, self._line(block.position), error.offset)
-        return self.source.error(*where, found=error.found, expected=error.expected)
+        return self.source.error(*where, found=error.found, expected=error.expected, hint=_ROW_HINT)
 
     def _parse_ahead(
         self, builder: TableBuilder, found: set[str]
@@ -170,16 +179,26 @@ class _RecordReader:
         types = {name: pa.float64() for name in builder.numbers} | dict.fromkeys(self.texts, _TEXT)
 
         def parse(block: _RecordBlock) -> Any:
+            if found:
+                return None
+            if self.plain and len(block.text) >= _COMPILED_BYTES:
+                texts = [name for name in self.used if name in self.texts]
+                where = self.layout.delimiter, self.layout.names
+                table = parse_plain(block.text, *where, builder.numbers, texts)
+                if table is not None:
+                    return table
+                self.plain = False
             try:
-                return None if found else self._parse(block, types)
+                return self._parse(block, types)
             except pa.ArrowInvalid:
                 return None
 
-        with ThreadPoolExecutor(1) as pool:
+        workers = max(1, min(_MOST_WORKERS, pa.cpu_count()))
+        with ThreadPoolExecutor(workers) as pool:
             waiting: deque[tuple[_RecordBlock, Future[Any]]] = deque()
             for block in self._blocks():
                 waiting.append((block, pool.submit(parse, block)))
-                if len(waiting) > 1:
+                if len(waiting) > workers:
                     first, parsed = waiting.popleft()
                     yield first, parsed.result()
             for first, parsed in waiting:

@@ -30,6 +30,7 @@ FORMATS = {
     "boolean": tuple("/".join(pair) for pair in BOOLEANS),
     "date": DATE_FORMATS,
 }
+LARGEST_SCALE = 1e6
 TERMS = f.Maybe(s.InnerModel(("TfidfVectorizer",)))
 
 
@@ -80,7 +81,19 @@ TARGET = f.Struct(
     _check_target,
     scoped=True,
 )
-TEXT = f.Struct(TextBlock, {"words": TERMS, "letters": TERMS}, scoped=True)
+
+
+def _check_text(block: Any, at: str) -> None:
+    s.require(0 < block.scale < LARGEST_SCALE, f"{at}.scale", "above 0", block.scale)
+
+
+TEXT = f.Struct(
+    TextBlock,
+    {"words": TERMS, "letters": TERMS, "scale": f.Real()},
+    _check_text,
+    scoped=True,
+    before={"scale": 2.0},  # the same for all texts then
+)
 
 
 def _pack(model: Any, values: s.Values, _slim: bool) -> s.Values:

@@ -1,0 +1,231 @@
+"""Files as people have them: each is read, or refused in one sentence."""
+
+import bz2
+import gzip
+import json
+import lzma
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from separatrix.app.doubts import problems_of
+from separatrix.app.read_data import read_labelled
+from separatrix.data.read_table import read_table
+from separatrix.errors import DataError, DataFileError
+from separatrix.evaluation.samples import require_classes
+
+ROWS = [(i / 7, ("red", "blue")[i % 3 > 0], "ab"[i % 2]) for i in range(24)]
+TABLE = "size,colour,class\n" + "".join(f"{x:.3f},{c},{y}\n" for x, c, y in ROWS)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(content, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    return file
+
+
+def roles(data):
+    return {spec.name: spec.role for spec in data.X.specs}
+
+
+def numbers(cells, write):
+    table = "x,class\n" + "".join(f'"{cell}",{"ab"[i % 2]}\n' for i, cell in enumerate(cells))
+    return read_table(write(table)).X.number_column("x").tolist()
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst", "zip"])
+def test_compressed_files_are_read_by_their_first_bytes(write, tmp_path, suffix):
+    raw = TABLE.encode()
+    if suffix == "zip":
+        with zipfile.ZipFile(tmp_path / "t.csv.zip", "w") as archive:
+            archive.writestr("t.csv", raw)
+            archive.writestr("__MACOSX/t.csv", b"x")
+        path = str(tmp_path / "t.csv.zip")
+    else:
+        pack = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+        pack["zst"] = lambda content: pa.compress(content, codec="zstd", asbytes=True)
+        path = write(pack[suffix](raw), f"t.csv.{suffix}")
+    data = read_table(path)
+    assert roles(data) == {"size": "number", "colour": "category"}
+    assert len(data.y) == 24
+
+
+def test_an_archive_of_several_files_is_refused_with_their_names(tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.csv", TABLE)
+        archive.writestr("b.csv", TABLE)
+    with pytest.raises(
+        DataFileError, match=r"an archive of 2 files .a\.csv, b\.csv., expected one"
+    ):
+        read_table(tmp_path / "two.zip")
+
+
+def test_damaged_compression_is_refused(write):
+    packed = pa.compress(TABLE.encode() * 50, codec="zstd", asbytes=True)
+    with pytest.raises(DataFileError, match="truncated or damaged"):
+        read_table(write(packed[: len(packed) // 2], "t.csv.zst"))
+
+
+def test_negative_numbers_in_parentheses_with_a_real_minus_or_a_minus_behind(write):
+    assert numbers(["($1,200.50)", "$3.00", "(7)"], write) == [-1200.5, 3.0, -7.0]
+    assert numbers(["−1.5", "2", "3"], write) == [-1.5, 2.0, 3.0]
+    assert numbers(["1.234,50-", "7,25", "0,5"], write) == [-1234.5, 7.25, 0.5]
+    assert numbers(["(12%)", "50%", "3%"], write) == [-0.12, 0.5, 0.03]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("2024-05-0{} 07:30:00+02", "2024-05-0{} 07:30:00 CET", "05/0{}/2024 7:30AM"),
+        *("Fri, 0{} May 2024 07:30:00 +0000", "2024050{}T073000", "0{}-05-24 07:30"),
+    ],
+)
+def test_dates_with_zones_weekdays_and_without_blanks(write, written):
+    table = "day,class\n" + "".join(f'"{written.format(i)}",{"ab"[i % 2]}\n' for i in range(1, 9))
+    data = read_table(write(table))
+    expected = np.datetime64("2024-05-01T07:30:00") + np.arange(8) * np.timedelta64(1, "D")
+    np.testing.assert_array_equal(data.X.number_column("day"), expected.astype(float))
+
+
+def test_months_are_dates(write):
+    table = "day,class\nJan-21,a\nFeb-21,b\nMar-22,a\nMar-22,b\n"
+    assert read_table(write(table)).X.specs[0].format == "%b-%y"
+
+
+def test_dates_in_two_forms_are_not_dropped_without_a_word(write):
+    days = [f"2024-05-{i:02d}" for i in range(1, 16)] + [f"{i:02d}.06.2024" for i in range(1, 16)]
+    table = "day,x,class\n" + "".join(f"{d},{i},{'ab'[i % 2]}\n" for i, d in enumerate(days))
+    [note] = read_table(write(table)).notes
+    assert note.startswith("day: 15 of 30 different texts are dates in the form %Y-%m-%d")
+
+
+def test_labels_beyond_the_integers_of_floats_stay_apart(write):
+    table = "x,class\n" + "".join(f"{i},{2**53 + i % 2}\n" for i in range(8))
+    assert sorted(set(read_table(write(table)).y)) == ["9007199254740992", "9007199254740993"]
+
+
+def test_labels_that_differ_in_case_or_blanks_are_named(write):
+    table = "x,class\n1,Yes\n2.5,yes\n3,no\n4,n o\n7,maybe\n"
+    words = " ".join(problems_of(read_table(write(table))))
+    assert "classes 'Yes' and 'yes' differ only in case or blanks" in words
+    assert "classes 'n o' and 'no' differ" in words
+    assert "'maybe'" not in words
+
+
+def test_a_column_without_labels_is_refused(write):
+    with pytest.raises(DataError, match="no row has a label: all 2 cells of 'class'") as refusal:
+        read_table(write("x,class\n1,\n2,?\n"))
+    assert "--target" in refusal.value.hint
+
+
+def test_one_class_is_named_in_short(write):
+    with pytest.raises(DataError, match=r"only one class, 'a{59}$") as refusal:
+        require_classes(read_table(write(f"x,class\n1,{'a' * 900}\n2,{'a' * 900}\n")))
+    assert "--target" in refusal.value.hint
+
+
+def test_a_table_without_columns_to_learn_from_is_refused(write):
+    path = write("a,b,class\n" + "1,x,a\n1,x,b\n" * 9)
+    with pytest.raises(DataError, match=r"no column to learn from; found a .constant., b"):
+        read_labelled(path, progress=False)
+
+
+def test_comments_and_units_around_a_header_are_skipped_with_a_note(write):
+    body = "".join(f"{i},{2 * i},{'ab'[i % 2]}\n" for i in range(8))
+    data = read_table(write("# made by a machine\n# v2\nsize,weight,class\ncm,kg,-\n" + body))
+    assert data.notes == (
+        "2 lines above the table skipped: '# made by a machine'",
+        "row of units below the header skipped: cm, kg, -",
+    )
+    assert roles(data) == {"size": "number", "weight": "number"}
+    assert len(data.y) == 8
+    np.testing.assert_array_equal(data.X.numbers[:, 1], 2.0 * np.arange(8))
+
+
+def test_a_row_of_texts_that_recur_is_no_row_of_units(write):
+    data = read_table(write("size,job,class\nold,cook,a\n" + "1,cook,a\n2,smith,b\n" * 15))
+    assert len(data.y) == 31
+    assert data.notes[0].startswith(
+        "size: 1 of 31 cells is no number ('old') and counts as missing"
+    )
+
+
+def test_a_page_of_the_web_is_no_table(write):
+    with pytest.raises(DataFileError, match="found a page of the web, HTML or XML") as refusal:
+        read_table(write("<!DOCTYPE html>\n<html><body>log in, please</body></html>\n"))
+    assert "download the file itself" in refusal.value.hint
+
+
+def test_utf_32_is_detected(write):
+    assert "UTF-32" in read_table(write(TABLE.encode("utf-32"))).reading
+
+
+def test_a_row_of_another_width_says_what_to_do(write):
+    with pytest.raises(DataFileError, match="fewer than 3 cells, expected 3") as refusal:
+        read_table(write(TABLE + "Total: 24 rows\n"))
+    assert "lines that are no rows must be deleted" in refusal.value.hint
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_of_columns_of_wrapped_rows_and_of_nested_objects(write, indent):
+    rows = [{"size": x, "at": {"town": c}, "class": y} for x, c, y in ROWS]
+    columns = {"size": [r[0] for r in ROWS], "class": [r[2] for r in ROWS]}
+    by_index = {name: dict(enumerate(values)) for name, values in columns.items()}
+    for content, how, names in (
+        (rows, "an array of objects", ["size", "at.town"]),
+        ({"total": 24, "data": rows}, "an array of objects in 'data'", ["size", "at.town"]),
+        (columns, "one list for each column", ["size"]),
+        (by_index, "one list for each column", ["size"]),
+    ):
+        data = read_table(write(json.dumps(content, indent=indent), "t.json"))
+        assert f"jsonl, {how};" in data.reading
+        assert [spec.name for spec in data.X.specs] == names
+        assert len(data.y) == 24
+
+
+def test_nested_columns_of_parquet_are_left_out_with_a_note(tmp_path):
+    table = pa.table(
+        {
+            "size": [r[0] for r in ROWS],
+            "at": [{"x": 1}] * 24,
+            "tags": [[1, 2]] * 24,
+            "raw": [b"\x00"] * 24,
+            "class": [r[2] for r in ROWS],
+        }
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    data = read_table(tmp_path / "t.parquet")
+    assert roles(data) == {"size": "number"}
+    assert [note.split(":")[0] for note in data.notes] == ["at", "tags", "raw"]
+    with pytest.raises(DataFileError, match=r"found struct.* in 'at', expected numbers"):
+        read_table(tmp_path / "t.parquet", target="at")
+
+
+def test_sheets_of_a_workbook(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    book = openpyxl.Workbook()
+    book.active.title = "about"
+    book.active.append(["This workbook holds two tables"])
+    for name, title in (("first", []), ("second", [["Report"], []])):
+        sheet = book.create_sheet(name)
+        for row in (*title, ["size", "colour", "class"], *ROWS[: 12 if title else 24]):
+            sheet.append(list(row))
+    path = tmp_path / "t.xlsx"
+    book.save(path)
+    data = read_table(path)
+    assert data.notes == (
+        "sheet 'first' is read, not the sheets 'about', 'second': FILE:SHEET names one",
+    )
+    assert (len(data.y), roles(data)) == (24, {"size": "number", "colour": "category"})
+    data = read_table(f"{path}:second")
+    assert data.notes == ("1 row above the table skipped: 'Report'",)
+    assert len(data.y) == 12
+    with pytest.raises(DataFileError, match="no sheet named 'third', expected one among 'about'"):
+        read_table(f"{path}:third")
