@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,9 +103,10 @@ def _start_from(
     )
     scales = np.repeat(2 * n_bounded >= n_support, sizes)
     scaled = np.where(bounded, box, np.minimum(alpha * ratio, box))
-    starts = np.split(np.where(scales, scaled, alpha), begin[1:])
-    new = np.split(np.where(scales, ratio * (errors + y) - y, errors), begin[1:])
+    start = np.where(scales, scaled, alpha)
+    start_errors = np.where(scales, ratio * (errors + y) - y, errors)
+    cuts = pairwise([*begin.tolist(), len(alpha)])
     return [
-        problem._replace(start=start, start_errors=own)
-        for problem, start, own in zip(problems, starts, new, strict=True)
+        SvmProblem(problem.sides, problem.box, start[a:b], start_errors[a:b])
+        for problem, (a, b) in zip(problems, cuts, strict=True)
     ]
