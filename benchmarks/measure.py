@@ -31,6 +31,13 @@ def seconds(function, *, repeat=1):
     return best, value
 
 
+def processor(function):
+    """Processor seconds of a call, those of child processes included, and its result."""
+    start = os.times()
+    value = function()
+    return sum(os.times()[:4]) - sum(start[:4]), value
+
+
 def best_of_each(calls, *, repeat):
     """Best wall time of each call by name; calls alternate, so that noise affects all equally."""
     best = dict.fromkeys(calls, float("inf"))

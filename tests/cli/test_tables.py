@@ -150,6 +150,10 @@ def test_several_files_are_one_training_set(folder, tmp_path):
     words = ("--target", "bought", "--model", "lda", "--out", tmp_path / "m")
     assert run_json("fit", *parts, *words)["samples"] == 199
     assert run_json("fit", tmp_path / "part-*.csv", *words)["samples"] == 199
+    words = ("--target", "bought", "--models", "lda", "--cv", 2, "--repeats", 1, "--budget", "none")
+    pattern = run_json("compare", tmp_path / "part-*.csv", *words)
+    together = run_json("compare", *parts, *words)
+    assert together["rows"][0]["test_error"] == pattern["rows"][0]["test_error"]
 
 
 def test_infinite_cells_give_a_note_and_no_numpy_warning(tmp_path):

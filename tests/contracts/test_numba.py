@@ -95,6 +95,7 @@ for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
 """,
     """
 SVC(kernel="precomputed").fit(X @ X.T, y)
+SVC(warm_start=True).fit(X, y).fit(X, y)
 SVC().fit(X[:140], np.arange(140) % 14).predict(X)
 for model in (SVC(), SVC(cache_size=0.3), SVC(stop="gap", C=5.0)):
     model.fit(X, y).fit(X.repeat(2, axis=0), y.repeat(2))

@@ -38,7 +38,7 @@ RACING_SHARE = 0.7  # of a budget, if the best model is then inspected for the p
 
 
 def compare_data(
-    name: str,
+    name: str | Sequence[str],
     *,
     called: str | None = None,
     models: list[str] | None = None,
@@ -61,8 +61,9 @@ def compare_data(
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
     """Compare the classifiers that suit the data; return the comparison, the page and notes.
 
-    `file` holds options of `read_labelled`; `called` replaces the path in the page. The page
-    is written if there is a folder `out`, and the best classifier, fitted to all rows, to `save_best`.
+    Several names are files that follow each other as one table. `file` holds options of
+    `read_labelled`; `called` replaces the path in the page. The page is written if there is a
+    folder `out`, and the best classifier, fitted to all rows, to `save_best`.
     """
     asked = tuple(column for column in (group, time) if column is not None)
     data = read_labelled(name, called=called, progress=progress, keep=asked, **file)
@@ -115,8 +116,9 @@ def compare_data(
         **{"time": time, "class-weight": class_weight},
         **{"device": "" if device == "auto" else device},
     }
-    more["command"] = _command(called or name, given, file, baselines, budget)
-    more["steps"] = _next_steps(called or name, comparison, file, save_best)
+    names = [called] if called else [name] if isinstance(name, str) else list(name)
+    more["command"] = _command(names, given, file, baselines, budget)
+    more["steps"] = _next_steps(names, comparison, file, save_best)
     more["notes"] = notes
     more["facts"] = {"date": date.today().isoformat()}
     page = write_report(comparison, out / "report.html", data=data, **more)
@@ -129,20 +131,20 @@ def _inspection_limit(budget: float | None) -> float | None:
 
 
 def _next_steps(
-    name: str, comparison: Comparison, file: Mapping[str, Any], save_best: Path | None
+    names: Sequence[str], comparison: Comparison, file: Mapping[str, Any], save_best: Path | None
 ) -> list[str]:
     """Three commands that follow a comparison."""
     keys = {title: key for key, title in TITLES.items()}
     target = ["--target", str(file["target"])] if file.get("target") else []
     model = str(save_best or "best.model")
-    tune = ["separatrix", "tune", name, *target, "--model", keys[comparison.best], "--out", model]
+    tune = ["separatrix", "tune", *names, *target, "--model", keys[comparison.best], "--out", model]
     check = "evaluate" if save_best else "predict"
     return [
         shlex.join(tune) if save_best is None else shlex.join(["separatrix", "info", model]),
         shlex.join(
             ["separatrix", check, model, "new.csv", *(target if check == "evaluate" else [])]
         ),
-        shlex.join(["separatrix", "explain", model, name, *target]),
+        shlex.join(["separatrix", "explain", model, names[0], *target]),
     ]
 
 
@@ -194,7 +196,7 @@ def _save_best(
 
 
 def _command(
-    name: str,
+    names: Sequence[str],
     given: Mapping[str, Any],
     file: Mapping[str, Any],
     baselines: bool,
@@ -210,4 +212,4 @@ def _command(
     words += ["--baselines"] if baselines else []
     words += ["--budget", "none" if budget is None else f"{budget:g}s"]
     words += [] if header is None else ["--header" if header else "--no-header"]
-    return shlex.join(["separatrix", "compare", name, *words])
+    return shlex.join(["separatrix", "compare", *names, *words])

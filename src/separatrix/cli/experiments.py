@@ -144,7 +144,7 @@ def _parse_budget(_context: Any, _option: Any, text: str) -> float | None:
 
 
 @click.command(cls=Command)
-@click.argument("data")
+@click.argument("data", nargs=-1, required=True)
 @click.option("--models", help="Comma-separated keys  [default: all models that suit the data]")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Number of folds")
 @click.option(
@@ -188,8 +188,10 @@ def _parse_budget(_context: Any, _option: Any, text: str) -> float | None:
 @device_option
 @quiet_option
 @json_option
-def compare(data: str, models: str | None, quiet: bool, as_json: bool, **options: Any) -> None:
-    """Compare all classifiers that suit DATA, a file or a data set of the catalogue.
+def compare(
+    data: tuple[str, ...], models: str | None, quiet: bool, as_json: bool, **options: Any
+) -> None:
+    """Compare all classifiers that suit DATA, a file, several tables or a data set of the catalogue.
 
     Preprocessing and tuning happen inside the training parts. The significance tests account for the
     overlap of the folds. Ctrl-C ends with the best so far.

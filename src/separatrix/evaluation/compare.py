@@ -29,6 +29,7 @@ from separatrix.evaluation.profile import profile
 from separatrix.evaluation.race import ProgressListener, Race, RaceResult
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
+from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
 from separatrix.evaluation.study import evaluate
 from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
@@ -180,6 +181,7 @@ def _run_all(
     """Evaluate every model on all splits, one model after the other."""
     found = RaceResult()
     how: dict[str, Any] = {"splits": splits, "random_state": random_state, "progress": progress}
+    how["preprocessing"] = SharedPreprocessing()
     with bar("compare", len(models), show=False) as advance:
         for name, model in models.items():
             with busy(name, show=False), warnings.catch_warnings(record=True) as caught:

@@ -25,6 +25,7 @@ from separatrix.data.splits import Split, subsample
 from separatrix.evaluation.metrics import LOSSES
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples
+from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
 from separatrix.evaluation.study import evaluate
 from separatrix.runtime.time_limit import OutOfTime, time_limit
 from separatrix.types import Codes
@@ -76,6 +77,7 @@ class Race:
         self.seconds: dict[str, list[tuple[int, float]]] = {}  # rows and time of each rung
         self._rung: dict[str, Evaluation] = {}
         self._warm: set[str] = set()  # those whose loops are compiled
+        self._preprocessing = SharedPreprocessing()
         self._on_progress = on_progress or (lambda _evaluations, _words: None)
 
     @property
@@ -148,7 +150,13 @@ class Race:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with suppress(Exception):  # so few rows may not suit it
-                evaluate(self.models[name], self.samples, splits=[Split(few, test)], progress=False)
+                evaluate(
+                    self.models[name],
+                    self.samples,
+                    splits=[Split(few, test)],
+                    progress=False,
+                    preprocessing=self._preprocessing,
+                )
         spent = time.monotonic() - begun
         if spent > COMPILED:
             self.budget += spent
@@ -163,7 +171,12 @@ class Race:
             try:
                 with time_limit(limit):
                     found = evaluate(
-                        self.models[name], self.samples, name=name, splits=splits, progress=False
+                        self.models[name],
+                        self.samples,
+                        name=name,
+                        splits=splits,
+                        progress=False,
+                        preprocessing=self._preprocessing,
                     )
             except OutOfTime:
                 spent = time.monotonic() - begun

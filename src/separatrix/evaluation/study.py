@@ -22,6 +22,7 @@ from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import check_samples, require_features
+from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
 from separatrix.evaluation.trial import Trial, by_class, fit_and_score, lead_of_others, rows_of
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
@@ -47,6 +48,7 @@ def evaluate(
     splits: Sequence[Split] | None = None,
     retrain: bool = True,
     products: Products | None = None,
+    preprocessing: SharedPreprocessing | None = None,
     progress: bool | None = None,
     name: str | None = None,
 ) -> Evaluation:
@@ -73,6 +75,9 @@ def evaluate(
         With folds: train and test the chosen kernel. False: compute only `fold_error`.
     products
         Cache of inner products for later evaluations of the same samples.
+    preprocessing
+        Cache of the fitted first steps of pipelines for later evaluations on the same splits of the same
+        samples.
     progress
         Whether to draw a progress bar on stderr. None: if stderr is a terminal.
     name
@@ -99,7 +104,7 @@ def evaluate(
         must_be = "None for a model without shared kernels"
         raise ParameterError("evaluate", "kernels and folds", must_be, (kernels, folds))
     classes, codes = np.unique(y, return_inverse=True)
-    order = np.arange(len(y))
+    order, given = np.arange(len(y)), splits is not None
     if splits is None:
         splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
         order = np.random.default_rng(random_state).permutation(len(y))
@@ -112,12 +117,13 @@ def evaluate(
     begun = time.perf_counter()
     candidates = _kernels(model, kernels, X) if shared else [model]
     title = type(model).__name__ if name is None else name
-    ordered = rows_of(model, X, order, order)
+    in_place = not shared and given  # without a copy of all samples
+    ordered = X if in_place else rows_of(model, X, order, order)
     study = _Study(model, ordered, codes[order], candidates, splits, classes, progress, title)
     if shared:
         study.run(folds, random_state, retrain, products or Products())
     else:
-        study.run_one_by_one()
+        study.run_one_by_one(preprocessing)
     return Evaluation(
         name=title,
         kernels=[" ".join(repr(candidate).split()) for candidate in candidates],
@@ -130,7 +136,7 @@ def evaluate(
         predicted=study.predicted,
         lead=study.lead,
         fold_error=study.fold_error,
-        seconds=time.perf_counter() - begun,
+        seconds=time.perf_counter() - begun + sum(t.saved_seconds for t in study.trials),
         probabilities=study.probabilities,
         scores=study.scores,
         fit_seconds=None if shared else np.array([trial.fit_seconds for trial in study.trials]),
@@ -305,11 +311,13 @@ class _Study:
         )
         self.predicted[candidate, number] = on_test
 
-    def run_one_by_one(self) -> None:
+    def run_one_by_one(self, preprocessing: SharedPreprocessing | None) -> None:
         """Fit the classifier on each split."""
         with bar(self.name, len(self.splits), show=self.progress) as advance:
             for number, split in enumerate(self.splits):
-                found = fit_and_score(self.model, self.X, self.y, split, self.classes)
+                found = fit_and_score(
+                    self.model, self.X, self.y, split, self.classes, preprocessing
+                )
                 self.trials.append(found)
                 self._record(0, number, found.on_train, found.on_test, found.n_iter)
                 if found.scores is not None:

@@ -11,6 +11,11 @@ from sklearn.utils import get_tags
 
 from separatrix.data.splits import Split
 from separatrix.estimators.base.tuned import chosen_params, edge_params
+from separatrix.evaluation.shared_preprocessing import (
+    PreparedSplit,
+    SharedPreprocessing,
+    can_be_split,
+)
 from separatrix.types import Codes, Matrix, Vector
 
 
@@ -24,32 +29,53 @@ class Trial(NamedTuple):
     n_iter: float
     fit_seconds: float
     predict_seconds: float  # for the test rows
+    saved_seconds: float  # of both: preprocessing that was done for another model
     settings: dict[str, Any]  # parameters that the model chose
     edges: dict[str, str]  # those whose value is the smallest or largest tried
 
 
-def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> Trial:
-    """Train a clone of the model on the training part, and predict both parts."""
+def fit_and_score(
+    model: Any,
+    X: Any,
+    y: Codes,
+    split: Split,
+    classes: Any,
+    shared: SharedPreprocessing | None = None,
+) -> Trial:
+    """Train a clone of the model on the training part, and predict both parts.
+
+    The steps of a pipeline before the last one are fitted once for all models that share them; their time
+    is part of the times of each.
+    """
     train, test = split
+    labels = classes[y[train]]
+    steps = can_be_split(model)
+    if steps:
+        before = (shared or SharedPreprocessing(0)).of(model, X, labels, split)
+        model = model.steps[-1][1]
+    else:
+        parts = rows_of(model, X, train, train), rows_of(model, X, test, train)
+        before = PreparedSplit(*parts, 0.0, 0.0)
     begun = time.perf_counter()
-    fitted = clone(model).fit(rows_of(model, X, train, train), classes[y[train]])
+    fitted = clone(model).fit(before.train, labels)
     trained = time.perf_counter()
-    on_test = fitted.predict(rows_of(model, X, test, train))
+    on_test = fitted.predict(before.test)
     predicted = time.perf_counter()
     P = None
     if hasattr(fitted, "predict_proba"):
         known = getattr(fitted, "classes_", classes[np.unique(y[train])])
         P = np.zeros((len(test), len(classes)))  # 0 for classes missing in the training part
-        P[:, _codes(classes, known)] = fitted.predict_proba(rows_of(model, X, test, train))
-    S = None if P is not None else _scores(fitted, rows_of(model, X, test, train), classes)
+        P[:, _codes(classes, known)] = fitted.predict_proba(before.test)
+    S = None if P is not None else _scores(fitted, before.test, classes)
     return Trial(
-        on_train=_codes(classes, fitted.predict(rows_of(model, X, train, train))),
+        on_train=_codes(classes, fitted.predict(before.train)),
         on_test=_codes(classes, on_test),
         probabilities=P,
         scores=S,
-        n_iter=float(np.max(getattr(fitted, "n_iter_", 1))),
-        fit_seconds=trained - begun,
-        predict_seconds=predicted - trained,
+        n_iter=1.0 if steps else float(np.max(getattr(fitted, "n_iter_", 1))),
+        fit_seconds=trained - begun + before.fit_seconds,
+        predict_seconds=predicted - trained + before.transform_seconds,
+        saved_seconds=before.saved_seconds,
         settings=chosen_params(fitted),
         edges=edge_params(fitted),
     )
@@ -93,6 +119,9 @@ def lead_of_others(values: Matrix, y: Codes) -> Vector:
 
 def _codes(classes: Any, labels: Any) -> Codes:
     """Return the index of each label in the classes, -1 for others (rejected rows)."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind in "biufUS" and labels.dtype.kind == classes.dtype.kind:
+        found = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        return np.where(classes[found] == labels, found, -1)
     positions = {label: code for code, label in enumerate(classes.tolist())}
-    found = [positions.get(label, -1) for label in np.asarray(labels).tolist()]
-    return np.array(found, dtype=np.intp)
+    return np.array([positions.get(label, -1) for label in labels.tolist()], dtype=np.intp)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
@@ -149,3 +150,33 @@ def test_all_kernel_machines_choose_from_the_same_range():
     assert machine.cv_results_["param_gamma"] == pytest.approx([unit / 4, unit, 4 * unit])
     gammas = [kernel.gamma for kernel in perceptron.cv_results_["param_kernel"]]
     assert machine.cv_results_["param_gamma"] == gammas
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_search_fold_by_fold_is_that_of_grid_search(sparse):
+    X, y = load_iris(return_X_y=True)
+    X = csr_array(X) if sparse else X
+    models = [
+        WideningSearchCV(LogisticRegression(), {"C": [0.001, 0.01]}, cv=4, scoring=scoring)
+        for scoring in (None, "accuracy")  # with a name, it is scikit-learn's own loop
+    ]
+    plain, other = (model.fit(X, np.array(["a", "b", "c"])[y]) for model in models)
+    assert "mean_fit_time" not in plain.cv_results_
+    assert "mean_fit_time" in other.cv_results_
+    assert plain.cv_results_["params"] == other.cv_results_["params"]
+    for name in ("mean_test_score", "std_test_score", "split3_test_score"):
+        np.testing.assert_allclose(plain.cv_results_[name], other.cv_results_[name], rtol=1e-12)
+    assert plain.best_params_ == other.best_params_
+    assert plain.edges_ == other.edges_
+    np.testing.assert_array_equal(plain.predict(X), other.predict(X))
+    np.testing.assert_array_equal(plain.classes_, other.classes_)
+    assert plain.score(X, np.array(["a", "b", "c"])[y]) == other.score(
+        X, np.array(["a", "b", "c"])[y]
+    )
+
+
+def test_cells_that_fail_are_counted_by_grid_search():
+    X, y = load_iris(return_X_y=True)
+    search = WideningSearchCV(LogisticRegression(), {"C": [-1.0]}, cv=3, widen=0)
+    with pytest.raises(ValueError, match="fits failed"):
+        search.fit(X, y)

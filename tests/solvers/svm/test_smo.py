@@ -274,3 +274,47 @@ def test_small_problems_over_computed_rows_reach_the_optimum_of_held_ones(n):
     held, computed = fits
     assert computed.stop == "tol"
     assert computed.dual == pytest.approx(held.dual, rel=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_errors_of_initial_coefficients_are_those_of_a_product(threads):
+    rng = np.random.default_rng(3)
+    gram = make_gram(
+        Gaussian(0.3),
+        rng.normal(size=(90, 4)),
+        segments=tuple(slice(i, i + 30) for i in (0, 30, 60)),
+    )
+    alphas = rng.uniform(0, 1, size=(3, 60)) * rng.integers(0, 2, size=(3, 60))
+    problems = [
+        SvmProblem(side, np.ones(90), start=a)
+        for side, a in zip(coding(3, "ovo").T, alphas, strict=True)
+    ]
+    batch = ProblemBatch(gram, problems, StoppingRule.of(1e-3, "kkt", -1), FitMonitor())
+    smo._begin_on_held(gram, batch, threads)
+    starts, rows, state = batch.arrays.starts, batch.arrays.rows, batch.arrays.state
+    for p in range(3):
+        own = slice(starts[p], starts[p + 1])
+        y, a = state[working_set.Y, own], state[working_set.ALPHA, own]
+        assert a.any()
+        assert abs(y @ a) < 1e-9
+        K = gram.matrix[np.ix_(rows[own], rows[own])]
+        np.testing.assert_allclose(state[working_set.ERRORS, own], K @ (a * y) - y, atol=1e-10)
+
+
+def test_a_pause_after_every_round_changes_nothing():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(900, 5))
+    gram = make_gram(Gaussian(0.2), X, segments=(slice(0, 450), slice(450, 900)))
+    results = []
+    for most_work in (1, 2**40):
+        problem = SvmProblem(np.array([1, -1], np.int8), np.full(900, 2.0))
+        batch = ProblemBatch(gram, [problem], StoppingRule.of(1e-3, "kkt", -1), FitMonitor())
+        scratch = working_set.Scratch.of(batch.arrays.work.shape[1], batch.largest)
+        rounds = 0
+        while batch.arrays.whole[working_set.STATUS, 0] != working_set.REACHED:
+            working_set.solve_problems(gram.matrix, batch.arrays, np.array([0]), scratch, most_work)
+            rounds += 1
+        results.append((rounds, batch.arrays.state[working_set.ALPHA].copy()))
+    (many, one), (once, other) = results
+    assert many > 10 > once
+    np.testing.assert_array_equal(one, other)

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV
+from scipy.sparse import issparse
+from sklearn.base import ClassifierMixin, clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV, check_cv
 
+from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
 Cell = tuple[int, ...]
@@ -137,6 +141,24 @@ def _move(cell: Cell, number: int, side: int) -> Cell:
     return (*cell[:number], cell[number] + side, *cell[number + 1 :])
 
 
+def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str, Any]:
+    """`cv_results_` from the parameters of each cell and its scores, (cells, folds).
+
+    >>> table = results_table([{"C": 1}, {"C": 2}], np.array([[0.5, 0.7], [0.9, 0.9]]))
+    >>> table["rank_test_score"].tolist(), table["param_C"]
+    ([2, 1], [1, 2])
+    """
+    mean = scores.mean(axis=1)
+    return {
+        "params": list(params),
+        **{f"param_{name}": [cell[name] for cell in params] for name in params[0]},
+        **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": np.array([1 + int((mean > value).sum()) for value in mean]),
+    }
+
+
 class WideningSearchCV(GridSearchCV):
     """`GridSearchCV` of numbers above 0 whose grid widens while the best value lies on its edge.
 
@@ -173,6 +195,51 @@ class WideningSearchCV(GridSearchCV):
     ) -> None:
         super().__init__(estimator, param_grid, scoring=scoring, cv=cv)
         self.widen = widen
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Choose on samples X and labels y, then fit the best cell to all of them."""
+        if self._is_plain(X, y) and not params:
+            try:
+                return self._fit_plainly(X, y)
+            except Exception:  # `GridSearchCV` counts failures, and says which cells failed
+                pass
+        super().fit(X, y, **params)
+        return self
+
+    def _is_plain(self, X: Any, y: Any) -> bool:
+        """Whether the search is of the accuracy of a classifier over arrays."""
+        arrays = (isinstance(X, np.ndarray) or (issparse(X) and X.format == "csr")) and isinstance(
+            y, np.ndarray
+        )
+        own = getattr(type(self.estimator), "score", None) is ClassifierMixin.score
+        return bool(arrays and y.ndim == 1 and own and self.scoring is None)
+
+    def _fit_plainly(self, X: Any, y: Any) -> Self:
+        """Search fold by fold: the rows of a fold are taken once for all cells."""
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        params: list[dict[str, Any]] = []
+        scores: list[Vector] = []
+
+        def evaluate_candidates(candidates: list[dict[str, Any]]) -> dict[str, Any]:
+            found = np.empty((len(candidates), len(splits)))
+            for fold, (train, test) in enumerate(splits):
+                own_X, own_y, left_X, left_y = X[train], y[train], X[test], y[test]
+                for number, cell in enumerate(candidates):
+                    model = clone(self.estimator).set_params(**cell).fit(own_X, own_y)
+                    found[number, fold] = np.mean(model.predict(left_X) == left_y)
+            params.extend(candidates)
+            scores.extend(found)
+            return {"mean_test_score": np.mean(scores, axis=1)}
+
+        self._run_search(evaluate_candidates)
+        self.cv_results_ = results_table(params, np.array(scores))
+        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = params[self.best_index_]
+        self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y)
+        self.n_splits_, self.multimetric_ = len(splits), False
+        self.scorer_ = check_scoring(self.estimator)
+        return self
 
     def _run_search(self, evaluate_candidates: Callable[..., Mapping[str, Any]]) -> None:
         require_integer("WideningSearchCV", "widen", self.widen, least=0)

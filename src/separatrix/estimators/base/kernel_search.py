@@ -15,7 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.gram_training import resolve_kernels
-from separatrix.estimators.base.grid_widening import GAMMA_FACTORS, Cell, GridAxis
+from separatrix.estimators.base.grid_widening import (
+    GAMMA_FACTORS,
+    Cell,
+    GridAxis,
+    results_table,
+)
 from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import check_samples
@@ -212,21 +217,3 @@ class CostSearch(KernelMachineCV):
         own = isinstance(model.kernel, Kernel)
         gamma = "kernel__gamma" if own else "gamma"
         return self._kernel_grid(model, X, gamma if self.kernels is None else "kernel")
-
-
-def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str, Any]:
-    """`cv_results_` from the parameters of each cell and its scores, (cells, folds).
-
-    >>> table = results_table([{"C": 1}, {"C": 2}], np.array([[0.5, 0.7], [0.9, 0.9]]))
-    >>> table["rank_test_score"].tolist(), table["param_C"]
-    ([2, 1], [1, 2])
-    """
-    mean = scores.mean(axis=1)
-    return {
-        "params": list(params),
-        **{f"param_{name}": [cell[name] for cell in params] for name in params[0]},
-        **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
-        "rank_test_score": np.array([1 + int((mean > value).sum()) for value in mean]),
-    }

@@ -9,6 +9,7 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numba import njit
 
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
@@ -141,9 +142,11 @@ def _scores(K: Any, coef: Any, cuts: Codes, intercept: Any, paired: bool) -> Any
     Coefficients have the type of K, and intercepts are on its device.
     """
     machines, r, s = coef.shape
+    flat = coef.reshape(machines * r, s)
+    if paired and not is_tensor(K):
+        return _scores_of_pairs(K, flat, cuts, intercept)
     S = zeros((len(K), *intercept.shape), K)
     S += intercept
-    flat = coef.reshape(machines * r, s)
     if not paired:
         S += (K @ flat.T).reshape(len(K), machines, r)
         return S
@@ -151,6 +154,32 @@ def _scores(K: Any, coef: Any, cuts: Codes, intercept: Any, paired: bool) -> Any
         own = slice(cuts[c], cuts[c + 1])
         S[:, :, boundaries] += (K[:, own] @ flat[:, own].T).reshape(len(K), machines, r)
     return S
+
+
+def _scores_of_pairs(K: Matrix, coef: Matrix, cuts: Codes, intercept: Matrix) -> Matrix:
+    """Scores of pairs of classes from coefficients of all machines, (machines (k - 1), s)."""
+    machines, k = len(intercept), len(cuts) - 1
+    sums = np.empty((machines, len(K), k * (k - 1)))
+    for c in range(k):
+        own = slice(cuts[c], cuts[c + 1])
+        part = (K[:, own] @ coef[:, own].T).reshape(len(K), machines, k - 1)
+        sums[:, :, c * (k - 1) : (c + 1) * (k - 1)] = part.transpose(1, 0, 2)
+    S = np.empty((machines, len(K), intercept.shape[1]))
+    for number in range(machines):
+        add_sides(sums[number], intercept[number], k, S[number])
+    return S.transpose(1, 0, 2)
+
+
+@njit(cache=True, nogil=True)
+def add_sides(sums: Matrix, intercept: Vector, k: int, S: Matrix) -> None:
+    """Scores of pairs of classes: the intercept and the sums of both classes for each other."""
+    for i in range(len(S)):
+        p = 0
+        for a in range(k):
+            for b in range(a + 1, k):
+                one, other = sums[i, a * (k - 1) + b - 1], sums[i, b * (k - 1) + a]
+                S[i, p] = (intercept[p] + one) + other
+                p += 1
 
 
 def _boundary_numbers(k: int) -> Codes:

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import issparse
 
-from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support import Support, add_sides
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.epilogues import Epilogue, kernel_block
 from separatrix.kernels.gram.sources import EPILOGUE_WORK
@@ -233,18 +233,6 @@ def add_scores(
                     for j in range(len(weights)):
                         total += row[j] * weights[j]
                     sums[i, c] = total
-
-
-@njit(cache=True, nogil=True)
-def add_sides(sums: Matrix, intercept: Vector, k: int, S: Matrix) -> None:
-    """Scores of pairs of classes: the intercept and the sums of both classes for each other."""
-    for i in range(len(S)):
-        p = 0
-        for a in range(k):
-            for b in range(a + 1, k):
-                one, other = sums[i, a * (k - 1) + b - 1], sums[i, b * (k - 1) + a]
-                S[i, p] = (intercept[p] + one) + other
-                p += 1
 
 
 _KEPT: WeakKeyDictionary[Support, tuple[Any, Any, Any]] = WeakKeyDictionary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,11 +53,7 @@ def solve_svc_path(
         if begun and not fits:
             problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
         if fits:
-            ratio = Cs[c] / last
-            problems = [
-                _start_from(problem, fit, ratio)
-                for problem, fit in zip(problems, fits, strict=True)
-            ]
+            problems = _start_from(problems, fits, Cs[c] / last)
         fits = solve_svms(
             gram,
             problems,
@@ -85,15 +82,31 @@ def _is_bounded(fit: SvmFit) -> bool:
     return bool(np.any((fit.alpha >= fit.box) & (fit.box > 0)))
 
 
-def _start_from(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
-    """Start from the fit at the last C.
+def _start_from(
+    problems: Sequence[SvmProblem], fits: Sequence[SvmFit], ratio: float
+) -> list[SvmProblem]:
+    """Start from the fits at the last C.
 
-    If most coefficients are at their upper bound they will be again, so all are scaled with it;
-    otherwise they hardly change.
+    If most coefficients of a problem are at their upper bound they will be again, so all are scaled with
+    it; otherwise they hardly change.
     """
-    support = fit.alpha > 0
-    if 2 * np.count_nonzero(fit.alpha[support] == fit.box[support]) < np.count_nonzero(support):
-        return problem._replace(start=fit.alpha, start_errors=fit.errors)
-    box = problem.box[fit.rows]
-    scaled = np.where(fit.alpha == fit.box, box, np.minimum(fit.alpha * ratio, box))
-    return problem._replace(start=scaled, start_errors=ratio * (fit.errors + fit.y) - fit.y)
+    alpha, old_box, errors, y = (
+        np.concatenate([getattr(fit, name) for fit in fits])
+        for name in ("alpha", "box", "errors", "y")
+    )
+    box = np.concatenate([p.box[fit.rows] for p, fit in zip(problems, fits, strict=True)])
+    sizes = [len(fit.rows) for fit in fits]
+    begin = np.cumsum([0, *sizes[:-1]])
+    bounded = alpha == old_box
+    n_bounded, n_support = (
+        np.add.reduceat(part.astype(np.int64), begin) for part in (bounded & (alpha > 0), alpha > 0)
+    )
+    scales = np.repeat(2 * n_bounded >= n_support, sizes)
+    scaled = np.where(bounded, box, np.minimum(alpha * ratio, box))
+    start = np.where(scales, scaled, alpha)
+    start_errors = np.where(scales, ratio * (errors + y) - y, errors)
+    cuts = pairwise([*begin.tolist(), len(alpha)])
+    return [
+        SvmProblem(problem.sides, problem.box, start[a:b], start_errors[a:b])
+        for problem, (a, b) in zip(problems, cuts, strict=True)
+    ]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from separatrix.solvers.stopping import relative_gap
 from separatrix.types import Codes, Gram, Signs, Vector
@@ -116,20 +117,28 @@ def distinct_layouts(
     return {key: RowLayout.of(gram, own, diagonal) for key, own in sides.items()}
 
 
+@njit(cache=True, nogil=True)
 def make_feasible(start: Vector, y: Vector, box: Vector) -> Vector:
     """Coefficients in the box with y'a = 0 near the given ones: the heavier side is scaled down.
 
     >>> make_feasible(np.array([1.0, 3.0, 5.0]), np.array([1.0, 1.0, -1.0]), np.full(3, 2.0)).tolist()
     [0.6666666666666666, 1.3333333333333333, 2.0]
     """
-    alpha = np.clip(start, 0.0, box)
-    plus, minus = alpha[y > 0].sum(), alpha[y < 0].sum()
+    alpha = np.empty(len(start))
+    plus = minus = 0.0
+    for i in range(len(start)):
+        alpha[i] = min(max(start[i], 0.0), box[i])
+        if y[i] > 0.0:
+            plus += alpha[i]
+        else:
+            minus += alpha[i]
     if abs(plus - minus) <= ROUNDING * plus:  # scaling would only take rows off their bounds
         return alpha
-    if plus > minus:
-        alpha[y > 0] *= minus / plus
-    elif minus > plus:
-        alpha[y < 0] *= plus / minus
+    for i in range(len(start)):
+        if y[i] > 0.0 and plus > minus:
+            alpha[i] *= minus / plus
+        elif y[i] <= 0.0 and minus > plus:
+            alpha[i] *= plus / minus
     return alpha
 
 

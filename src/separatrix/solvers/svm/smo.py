@@ -37,6 +37,7 @@ from separatrix.solvers.svm.working_set import (
     Scratch,
     Y,
     add_rows,
+    begin_problems,
     choose_rows,
     solve_problems,
     solve_tile,
@@ -103,7 +104,7 @@ def solve_on_held(
     n, fetch = gram.shape[0], fetch_held(gram)
     batch = ProblemBatch(gram, problems, rule, monitor)
     threads = worthwhile_threads(batch, threads)
-    begin(batch, fetch, n)
+    _begin_on_held(gram, batch, threads)
     if len(problems) < FEW_PROBLEMS and batch.largest >= LARGE_PROBLEM:
         run_together(gram, fetch, batch, n, threads)
         return batch.results()
@@ -179,6 +180,17 @@ def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
                 _update(batch, p, change, stored, *piece)
 
 
+def _begin_on_held(gram: HeldMatrix, batch: ProblemBatch, threads: int) -> None:
+    """`begin` over a matrix in memory."""
+    warm = np.fromiter(batch.warm_starts(), np.int64)
+
+    def run(chosen: Codes) -> None:
+        size = batch.largest + 3
+        begin_problems(gram.matrix, batch.arrays, chosen, np.zeros(size, np.int64), np.zeros(size))
+
+    in_threads(run, np.array_split(warm, threads) if len(warm) else (), threads=threads)
+
+
 def _values(batch: ProblemBatch) -> int:
     """Kernel values of all problems."""
     return int(np.sum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)))
@@ -190,10 +202,16 @@ def worthwhile_threads(batch: ProblemBatch, threads: int) -> int:
 
 
 def _shares(batch: ProblemBatch, count: int) -> Iterator[Codes]:
-    """The problems in shares of about equal work, at most `count`."""
-    work = np.cumsum(np.square(np.diff(batch.arrays.starts), dtype=np.float64))
+    """The problems in shares of about equal work, at most `count`.
+
+    Problems on the same rows, as those of several folds, follow each other: the rows are in cache then.
+    """
+    first, last = batch.arrays.run_starts[:-1], batch.arrays.run_starts[1:] - 1
+    begin, end = (batch.arrays.runs[at].sum(axis=1) for at in (first, last))
+    order = np.lexsort((end, begin))
+    work = np.cumsum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)[order])
     edges = np.searchsorted(work, work[-1] * np.arange(1, count) / count)
-    for part in np.split(np.arange(len(work)), edges):
+    for part in np.split(order, edges):
         if len(part):
             yield part
 

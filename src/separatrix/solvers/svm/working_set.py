@@ -79,6 +79,22 @@ def set_size(n: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def find_extremes(state: Matrix, first: int, n: int) -> tuple[float, float]:
+    """The largest -F over I_up and the smallest over I_down; rows with a box of 0 are in neither."""
+    last = np.int64(0x7FFFFFFFFFFFFFFF)
+    own = slice(first, first + n)
+    y, box, alpha, errors = state[Y, own], state[BOX, own], state[ALPHA, own], state[ERRORS, own]
+    up = down = -np.int64(0x7FF0000000000001)  # -inf, ordered as below
+    for i in range(n):
+        may_grow, may_shrink, plus = alpha[i] < box[i], alpha[i] > 0.0, y[i] > 0.0
+        high = bits_of(-errors[i] if (may_grow if plus else may_shrink) else -np.inf)
+        low = bits_of(errors[i] if (may_shrink if plus else may_grow) else -np.inf)
+        up = max(up, high ^ ((high >> 63) & last))  # orders negative floats too
+        down = max(down, low ^ ((low >> 63) & last))
+    return float_of(up ^ ((up >> 63) & last)), -float_of(down ^ ((down >> 63) & last))
+
+
+@njit(cache=True, nogil=True)
 def choose_rows(
     state: Matrix, first: int, n: int, work: Codes, count: int, size: int,
     taken: Codes, found: Codes, keys: Vector,
@@ -91,17 +107,7 @@ def choose_rows(
     """
     for k in range(count):
         taken[work[k]] = 0
-    top, bottom = -np.inf, np.inf
-    for i in range(first, first + n):
-        if state[BOX, i] > 0.0:
-            F = state[ERRORS, i]
-            may_grow, may_shrink = state[ALPHA, i] < state[BOX, i], state[ALPHA, i] > 0.0
-            if state[Y, i] < 0.0:
-                may_grow, may_shrink = may_shrink, may_grow
-            if may_grow and top < -F:
-                top = -F
-            if may_shrink and bottom > -F:
-                bottom = -F
+    top, bottom = find_extremes(state, first, n)
     if n <= size:
         for i in range(n):
             work[i] = i
@@ -118,11 +124,11 @@ def choose_rows(
         for i in range(n):
             at = first + i
             key = sign * state[ERRORS, at]
-            if key <= limit or (heap == wanted and key <= keys[0]) or taken[i] == 1:
+            if key <= limit or taken[i] == 1:
                 continue
             grows = (state[Y, at] > 0.0) == (side == 0)
             a, box = state[ALPHA, at], state[BOX, at]
-            if box == 0.0 or (grows and a >= box) or (not grows and a <= 0.0):
+            if (grows and a >= box) or (not grows and a <= 0.0):
                 continue
             if heap < wanted:
                 slot = heap
@@ -142,6 +148,8 @@ def choose_rows(
                     keys[slot], found[slot] = keys[below], found[below]
                     slot = below
             keys[slot], found[slot] = key, i
+            if heap == wanted:
+                limit = keys[0]
         for k in range(heap):
             work[count] = found[k]
             taken[found[k]] = 1
@@ -240,6 +248,30 @@ def add_rows(
 
 
 @njit(cache=True, nogil=True)
+def begin_problems(K: Matrix, batch: Batch, chosen: Codes, found: Codes, steps: Vector) -> None:
+    """Add the kernel rows of the initial coefficients of some problems to their errors.
+
+    The scratch arrays hold three more entries than the largest problem has rows.
+    """
+    starts, rows, state, run_starts, runs = (
+        batch.starts, batch.rows, batch.state, batch.run_starts, batch.runs,
+    )  # fmt: skip
+    for p in chosen:
+        count = 0
+        for i in range(starts[p], starts[p + 1]):
+            if state[ALPHA, i] != 0.0:
+                found[count] = rows[i]
+                steps[count] = state[ALPHA, i] * state[Y, i]
+                count += 1
+        for u in range(count, count + 3):
+            found[u], steps[u] = found[0], 0.0
+        for r in range(run_starts[p], run_starts[p + 1]):
+            lo, hi, shift = runs[r, 0], runs[r, 1], runs[r, 2]
+            out = state[ERRORS, starts[p] + lo : starts[p] + hi]
+            add_rows(out, K, found, steps, count, lo + shift, hi + shift)
+
+
+@njit(cache=True, nogil=True)
 def certify_problem(batch: Batch, p: int) -> None:
     """Write the certificate of a problem.
 
@@ -314,6 +346,7 @@ def solve_problems(
     for p in chosen:
         first, n, work = starts[p], starts[p + 1] - starts[p], works[p]
         count = whole[COUNT, p]
+        in_tile = 0  # rows of the working set whose kernel values the tile has
         whole[STATUS, p] = RUNNING
         while whole[STATUS, p] == RUNNING and spent < most_work:
             count, top, bottom = choose_rows(
@@ -330,16 +363,25 @@ def solve_problems(
             if whole[STEPS, p] >= whole[LIMIT, p]:
                 whole[STATUS, p] = PAUSED
                 break
+            kept = in_tile if count == n else min(in_tile, works.shape[1] // 2)
+            shift = in_tile - kept  # those that stay move to the start
+            if shift > 0:
+                for u in range(kept):
+                    for v in range(kept):
+                        tile[u, v] = tile[u + shift, v + shift]
             for u in range(count):
                 i = first + work[u]
+                found[u] = rows[i]
                 for what in range(5):
                     sets[what, u] = state[what, i]
                 sets[BEFORE, u] = state[ALPHA, i]
-                row = K[rows[i]]
+            for u in range(kept, count):
+                row = K[found[u]]
                 for v in range(u + 1):
-                    value = row[rows[first + work[v]]]
+                    value = row[found[v]]
                     tile[u, v] = value
                     tile[v, u] = value
+            in_tile = count
             inner = max(0.1 * violation, 0.5 * real[TOL, p])
             if count == n:  # the whole problem
                 inner = 0.9 * real[TOL, p]
