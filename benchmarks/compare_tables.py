@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import sklearn.discriminant_analysis as discriminants
+from separatrix.app.table_models import suite_for
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -22,7 +23,6 @@ from benchmarks.measure import Row, processor, seconds
 from benchmarks.tables import made_up
 from separatrix import TableEncoder, compare
 from separatrix.app.read_data import read_labelled
-from separatrix.app.table_models import suite_for
 from separatrix.data.data_table import DataTable
 from separatrix.evaluation.suite import suite
 
