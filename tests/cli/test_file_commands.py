@@ -169,18 +169,18 @@ def refused(*words):
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "lines"),
+    ("text", "message"),
     [
-        ("x,z,class\n" + "1,2,a\n3,4,a\n" * 9, "a.csv has only one class, 'a'", 1),
-        ("x,y\n" + "1,0.25\n2,1.5\n" * 9, "a.csv has labels that are not classes, such as 0.25", 2),
+        ("x,z,class\n" + "1,2,a\n3,4,a\n" * 9, "a.csv has only one class, 'a'"),
+        ("x,y\n" + "1,0.25\n2,1.5\n" * 9, "a.csv has labels that are not classes, such as 0.25"),
     ],
 )
-def test_values_that_cannot_be_fitted_are_one_line_and_a_hint(tmp_path, text, message, lines):
+def test_values_that_cannot_be_fitted_are_one_line_and_a_hint(tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text)
     found = refused("fit", tmp_path / "a.csv", "--out", tmp_path / "a.model")
     assert found[0].startswith("Error: ")
     assert message in found[0]
-    assert [line[:6] for line in found[1:]] == ["hint: "] * (lines - 1)
+    assert [line[:6] for line in found[1:]] == ["hint: "]
     assert not (tmp_path / "a.model").exists()
 
 

@@ -35,8 +35,8 @@ def test_commands_and_python_keep_names_of_files_and_columns(name):
     file_name, target = compare_arguments(python_of(record))
 
     assert words[:2] == ["separatrix", "compare"]
-    assert given["data"] == file_name
-    assert given["data"].removeprefix("./") == name.removeprefix("./")
+    assert given["data"] == (file_name,)
+    assert file_name.removeprefix("./") == name.removeprefix("./")
     assert given["target"] == target
     assert parse_column(given["target"]) in (name, 1)
     assert given["models"] == "lda,svm"

@@ -11,6 +11,7 @@ import gzip
 import lzma
 import os
 import stat
+import struct
 import sys
 import zlib
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
     b"PK\x03\x04": "zip",
 }
+_DAMAGED = (EOFError, OSError, RuntimeError, lzma.LZMAError, zlib.error, BadZipFile)
 _NOT_ARCHIVES = ("[Content_Types].xml", "mimetype")  # members of office documents
 
 
@@ -73,7 +75,10 @@ class ByteSource:
     def rewind(self, position: int = 0, line: int = 1) -> None:
         """Go back to an earlier `position`, the start of that line."""
         self.raw.seek(0)
-        self._stream: IO[bytes] = _decompress(self._compression, self.raw)
+        try:
+            self._stream: IO[bytes] = _decompress(self._compression, self.raw)
+        except (*_DAMAGED, ValueError, LookupError, struct.error) as error:  # of an archive
+            raise self._damaged(error) from None
         if self.encoding != "utf-8":
             self._stream = cast(IO[bytes], Transcoder(self._stream, self.encoding))
         self._inflated, self._unread, self.line = 0, b"", line
@@ -86,6 +91,13 @@ class ByteSource:
         self.rewind()
         self.encoding = encoding or detect_encoding(bytes(self.read_up_to(BLOCK)))
         self.rewind()
+
+    def _damaged(self, error: Exception) -> DataFileError:
+        return self.error(
+            found=f"a compressed file that is truncated or damaged ({error})",
+            expected="a complete one",
+            hint="download it again",
+        )
 
     @property
     def position(self) -> int:
@@ -101,12 +113,8 @@ class ByteSource:
             found = self._stream.read(size)
         except UnicodeDecodeError as error:
             raise self._encoding_error(error) from None
-        except (EOFError, OSError, RuntimeError, lzma.LZMAError, zlib.error, BadZipFile) as error:
-            raise self.error(
-                found=f"a compressed file that is truncated or damaged ({error})",
-                expected="a complete one",
-                hint="download it again",
-            ) from None
+        except _DAMAGED as error:
+            raise self._damaged(error) from None
         self._inflated += len(found)
         packed = max(self.raw.tell(), 1) if self._compression else self._inflated
         self.require_inflation(self._inflated, packed)
