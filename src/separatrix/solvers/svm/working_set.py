@@ -331,6 +331,21 @@ def certify(batch: Batch, chosen: Codes) -> None:
 
 
 @njit(cache=True, nogil=True)
+def fill_tile(tile: Matrix, K: Matrix, found: Codes, count: int, kept: int, shift: int) -> None:
+    """Kernel values of the rows `found`; the first `kept` are in the tile, behind `shift` other rows."""
+    if shift > 0:
+        for u in range(kept):
+            for v in range(kept):
+                tile[u, v] = tile[u + shift, v + shift]
+    for u in range(kept, count):
+        row = K[found[u]]
+        for v in range(u + 1):
+            value = row[found[v]]
+            tile[u, v] = value
+            tile[v, u] = value
+
+
+@njit(cache=True, nogil=True)
 def solve_problems(
     K: Matrix, batch: Batch, chosen: Codes, scratch: Scratch, most_work: int
 ) -> None:
@@ -364,23 +379,13 @@ def solve_problems(
                 whole[STATUS, p] = PAUSED
                 break
             kept = in_tile if count == n else min(in_tile, works.shape[1] // 2)
-            shift = in_tile - kept  # those that stay move to the start
-            if shift > 0:
-                for u in range(kept):
-                    for v in range(kept):
-                        tile[u, v] = tile[u + shift, v + shift]
             for u in range(count):
                 i = first + work[u]
                 found[u] = rows[i]
                 for what in range(5):
                     sets[what, u] = state[what, i]
                 sets[BEFORE, u] = state[ALPHA, i]
-            for u in range(kept, count):
-                row = K[found[u]]
-                for v in range(u + 1):
-                    value = row[found[v]]
-                    tile[u, v] = value
-                    tile[v, u] = value
+            fill_tile(tile, K, found, count, kept, in_tile - kept)
             in_tile = count
             inner = max(0.1 * violation, 0.5 * real[TOL, p])
             if count == n:  # the whole problem
