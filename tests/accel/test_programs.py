@@ -244,7 +244,8 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_what_a_program_prints_is_the_same(program, monkeypatch):
     wanted = program()
-    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds: True)
+    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds, worth: True)
+    monkeypatch.setattr("separatrix.accel.dispatch.LOADING", 0.0)
     counters.reset()
     with accel.patched():
         found = program()

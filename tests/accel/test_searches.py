@@ -82,7 +82,8 @@ SEARCHES = {
 
 @pytest.fixture(autouse=True)
 def _counted(monkeypatch):
-    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds: True)
+    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds, worth: True)
+    monkeypatch.setattr("separatrix.accel.dispatch.LOADING", 0.0)
     counters.reset()
     yield
     accel.unpatch()

@@ -17,7 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC  # imported before the switch is turned on
 
 from separatrix import accel
-from separatrix.accel import counters
+from separatrix.accel import counters, dispatch
+from separatrix.accel.replacements import Worth
 from separatrix.errors import SeparatrixError
 
 X, Y = load_iris(return_X_y=True)
@@ -112,7 +113,8 @@ def test_small_problems_are_left_to_scikit_learn_and_counted():
 
 
 def test_what_is_not_served_goes_to_scikit_learn(monkeypatch):
-    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds: True)
+    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds, worth: True)
+    monkeypatch.setattr("separatrix.accel.dispatch.LOADING", 0.0)
     with accel.patched():
         model = SVC(max_iter=3)
         with pytest.warns(UserWarning, match="Solver terminated early"):
@@ -265,3 +267,19 @@ def test_it_is_inside_of_other_tools():
     with accel.patched(fallback=False):
         ours = cross_val_predict(KNeighborsClassifier(3), X, Y, cv=3)
     np.testing.assert_array_equal(ours, cross_val_predict(KNeighborsClassifier(3), X, Y, cv=3))
+
+
+def test_compiled_code_is_loaded_once_calls_would_have_paid_for_it(monkeypatch):
+    monkeypatch.setattr(dispatch._Loaded, "ours", False)
+    monkeypatch.setattr(dispatch._Loaded, "missed", 0.0)
+    worth = Worth(smallest=0.01, gain=2.0)
+    with pytest.raises(dispatch.NotServed, match="too small"):
+        dispatch.require_worth(0.005, worth)
+    for _ in range(2):  # each would have saved half a loading time
+        with pytest.raises(dispatch.NotYetLoaded) as raised:
+            dispatch.require_worth(dispatch.LOADING, worth)
+        dispatch.note_missed(raised.value, dispatch.LOADING, worth)
+    dispatch.require_worth(0.01, worth)
+    assert dispatch._Loaded.ours
+    with pytest.raises(dispatch.NotServed, match="too small"):
+        dispatch.require_worth(0.005, worth)

@@ -364,6 +364,10 @@ def test_rows_of_weight_zero_and_a_class_of_them():
     without = SVC(gamma=0.1).fit(X[weights > 0], Y[weights > 0])
     np.testing.assert_array_equal(weighted.support_, np.flatnonzero(weights)[without.support_])
     np.testing.assert_array_equal(weighted.predict(X), without.predict(X))
+    K = np.asarray(X @ X.T)
+    kernel = SVC(kernel="precomputed").fit(K, Y, sample_weight=weights)
+    linear = SVC(kernel="linear").fit(X[weights > 0], Y[weights > 0])
+    np.testing.assert_array_equal(kernel.support_, np.flatnonzero(weights)[linear.support_])
     gone = SVC().fit(X, Y, sample_weight=(Y != 1).astype(float))
     assert 1 not in gone.predict(X)
 

@@ -42,11 +42,6 @@ def count_theirs(label: str, seconds: float, reason: str) -> None:
         counted.seconds_theirs += seconds
 
 
-def seconds_of_theirs() -> float:
-    """Seconds that scikit-learn took for calls that separatrix replaces."""
-    return sum(calls.seconds_theirs for calls in CALLS.values())
-
-
 def reset() -> None:
     """Forget all calls."""
     CALLS.clear()

@@ -10,13 +10,11 @@ from time import perf_counter
 from typing import Any
 
 from separatrix.accel import costs
-from separatrix.accel.counters import count_ours, count_theirs, seconds_of_theirs
-from separatrix.accel.replacements import Target
+from separatrix.accel.counters import count_ours, count_theirs
+from separatrix.accel.replacements import Target, Worth
 from separatrix.accel.switch_state import SETTINGS
 
 LOADING = 0.6  # seconds to load the compiled code, once
-FIRST_LOAD = 0.5  # seconds of scikit-learn in one call, or in all so far, that are worth loading it
-SMALLEST = 0.02  # seconds of a call that is worth the way through separatrix, once it is loaded
 
 
 class NotServed(Exception):
@@ -37,26 +35,37 @@ class LeftToThem(NotServed):
     """A call that is none of separatrix's business, or that scikit-learn refuses in its own words."""
 
 
+class NotYetLoaded(NotServed):
+    """A call that is worth serving once the compiled code is loaded."""
+
+
 class _Loaded:
     ours = False  # whether compiled code has been used in this process
+    missed = 0.0  # seconds that calls so far would have saved, had it been loaded
 
 
-def is_worth_it(seconds: float) -> bool:
-    """Whether a call that scikit-learn serves in so many seconds is worth serving."""
-    if not SETTINGS.fallback:
-        return True
-    if (
-        _Loaded.ours or seconds_of_theirs() >= LOADING
-    ):  # what such calls took would have paid for it
-        return seconds >= SMALLEST
-    return seconds >= FIRST_LOAD
+def is_worth_it(seconds: float, worth: Worth) -> bool:
+    """Whether compiled code, once loaded, serves a call faster that takes scikit-learn so many seconds."""
+    return not SETTINGS.fallback or seconds >= worth.smallest
 
 
-def require_worth(seconds: float) -> None:
-    """Leave small problems to scikit-learn, before anything is loaded."""
-    if not is_worth_it(seconds):
+def require_worth(seconds: float, worth: Worth) -> None:
+    """Leave small calls to scikit-learn.
+
+    Compiled code is loaded once the calls so far would have saved the time that this takes.
+    """
+    if not is_worth_it(seconds, worth):
         raise NotServed("too small")
+    loads = not SETTINGS.fallback or _Loaded.missed + worth.saved(seconds) >= LOADING
+    if not (_Loaded.ours or loads):
+        raise NotYetLoaded("too small")
     _Loaded.ours = True
+
+
+def note_missed(reason: Exception, seconds: float, worth: Worth) -> None:
+    """Remember what a call would have saved that was not served for the time of loading alone."""
+    if isinstance(reason, NotYetLoaded):
+        _Loaded.missed += worth.saved(seconds)
 
 
 @cache
@@ -83,7 +92,7 @@ def replace(original: Callable[..., Any], target: Target) -> Callable[..., Any]:
         except Exception as error:
             if not SETTINGS.fallback:
                 raise
-            reason = str(error) if isinstance(error, NotServed) else type(error).__name__
+            reason = error
         else:
             count_ours(target.label, perf_counter() - start, expected)
             return answer
@@ -91,14 +100,21 @@ def replace(original: Callable[..., Any], target: Target) -> Callable[..., Any]:
         try:
             return original(*args, **more)
         finally:
-            count_theirs(target.label, perf_counter() - start, reason)
+            seconds = perf_counter() - start
+            count_theirs(target.label, seconds, words_of(reason))
+            note_missed(reason, seconds, target.worth)
 
     return replaced
 
 
+def words_of(reason: Exception) -> str:
+    """Why a call was left to scikit-learn, for the report."""
+    return str(reason) if isinstance(reason, NotServed) else type(reason).__name__
+
+
 def _serve(target: Target, expected: float, args: Any, more: Any) -> Any:
     """The answer of separatrix."""
-    require_worth(expected)
+    require_worth(expected, target.worth)
     SETTINGS.attempts += 1
     try:
         return load(target.adapter)(*args, **more)

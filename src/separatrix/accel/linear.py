@@ -23,6 +23,8 @@ from separatrix.runtime.threads import thread_count
 from separatrix.solvers.logistic.newton import LogisticFit
 from separatrix.types import Matrix, Vector
 
+GAP = 1e-4  # of the objective; at its own tolerance scikit-learn leaves about as much, or more
+
 UNFINISHED = {  # scikit-learn's warnings
     "lbfgs": "lbfgs failed to converge after {} iteration(s). Increase the number of iterations to improve "
     "the convergence (max_iter), or scale the data; see also "
@@ -187,6 +189,7 @@ def _solve(
             max_iter=max_iter,
             threads=thread_count(),
             monitor=FitMonitor(),
+            gap=GAP,
         )
         fits.append(descent.solve(C, None if start is None else start.copy()))
         start = fits[-1].theta

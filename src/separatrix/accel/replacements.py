@@ -10,6 +10,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
+class Worth(NamedTuple):
+    """From which calls on separatrix is faster; measured on 2 and on 14 cores by `benchmarks.calibrate`."""
+
+    smallest: float  # seconds of scikit-learn for a call
+    gain: float  # how many times faster separatrix serves calls of usual sizes
+
+    def saved(self, seconds: float) -> float:
+        """Seconds saved of so many."""
+        return seconds * (1.0 - 1.0 / self.gain)
+
+
 class Target(NamedTuple):
     """A method of a class, or a function of a module, and what replaces it."""
 
@@ -18,11 +29,12 @@ class Target(NamedTuple):
     adapter: str  # "module:function" of this package, called with the same arguments
     label: str  # of the calls in the report
     cost: str  # function of `costs` that estimates the seconds of scikit-learn
+    worth: Worth
 
 
-def _methods(owners: str, names: str, module: str, cost: str) -> list[Target]:
+def _methods(owners: str, names: str, module: str, cost: str, worth: Worth) -> list[Target]:
     return [
-        Target(owner, name, f"{module}:{name.strip('_')}", f"{owner}.{_public(name)}", cost)
+        Target(owner, name, f"{module}:{name.strip('_')}", f"{owner}.{_public(name)}", cost, worth)
         for owner in owners.split()
         for name in names.split()
     ]
@@ -43,27 +55,56 @@ LOGISTIC = "LogisticRegression.fit"
 CATEGORICAL = "CategoricalNB"
 LDA, QDA = "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 FIT = "_dense_fit _sparse_fit"
+SEARCH = Worth(0.02, 5.0)  # all cells together
+SVC_FIT, SVC_PREDICT = Worth(0.01, 3.0), Worth(0.003, 4.0)
+LINEAR_SVC_FIT, LOGISTIC_FIT = Worth(0.03, 1.5), Worth(0.01, 1.7)
+NEIGHBORS, DISCRIMINANT, BAYES = Worth(0.005, 2.0), Worth(0.01, 2.0), Worth(0.02, 2.0)
 PREDICT = "_dense_predict _sparse_predict _dense_decision_function _sparse_decision_function"
 
 TARGETS: dict[str, list[Target]] = {
     "sklearn.svm._classes": [
-        *_methods("SVC NuSVC", FIT, "support_vectors", "fit"),
-        *_methods("SVC NuSVC", PREDICT, "support_vectors", "predict"),
-        Target("", "_fit_liblinear", "linear:linear_svc", "LinearSVC.fit", "liblinear"),
+        *_methods("SVC NuSVC", FIT, "support_vectors", "fit", SVC_FIT),
+        *_methods("SVC NuSVC", PREDICT, "support_vectors", "predict", SVC_PREDICT),
+        Target(
+            "", "_fit_liblinear", "linear:linear_svc", "LinearSVC.fit", "liblinear", LINEAR_SVC_FIT
+        ),
     ],
     "sklearn.linear_model._logistic": [
-        Target("", "_logistic_regression_path", "linear:logistic_path", LOGISTIC, "logistic"),
-        Target("", "_fit_liblinear", "linear:logistic_liblinear", LOGISTIC, "liblinear"),
+        Target(
+            "",
+            "_logistic_regression_path",
+            "linear:logistic_path",
+            LOGISTIC,
+            "logistic",
+            LOGISTIC_FIT,
+        ),
+        Target(
+            "", "_fit_liblinear", "linear:logistic_liblinear", LOGISTIC, "liblinear", LOGISTIC_FIT
+        ),
     ],
     "sklearn.neighbors._classification": _methods(
-        "KNeighborsClassifier", "kneighbors predict predict_proba", "neighbor_search", "kneighbors"
+        "KNeighborsClassifier",
+        "kneighbors predict predict_proba",
+        "neighbor_search",
+        "kneighbors",
+        NEIGHBORS,
     ),
     "sklearn.discriminant_analysis": [
         Target(
-            "LinearDiscriminantAnalysis", "_solve_svd", "generative:lda_svd", f"{LDA}.fit", "svd"
+            "LinearDiscriminantAnalysis",
+            "_solve_svd",
+            "generative:lda_svd",
+            f"{LDA}.fit",
+            "svd",
+            DISCRIMINANT,
         ),
         Target(
-            "QuadraticDiscriminantAnalysis", "_solve_svd", "generative:qda_svd", f"{QDA}.fit", "svd"
+            "QuadraticDiscriminantAnalysis",
+            "_solve_svd",
+            "generative:qda_svd",
+            f"{QDA}.fit",
+            "svd",
+            DISCRIMINANT,
         ),
     ],
     "sklearn.naive_bayes": [
@@ -73,6 +114,7 @@ TARGETS: dict[str, list[Target]] = {
             "generative:gaussian_joint_log_likelihood",
             "GaussianNB.predict",
             "gaussian",
+            BAYES,
         ),
         Target(
             "CategoricalNB",
@@ -80,6 +122,7 @@ TARGETS: dict[str, list[Target]] = {
             "generative:category_counts",
             f"{CATEGORICAL}.fit",
             "categories",
+            BAYES,
         ),
         Target(
             "CategoricalNB",
@@ -87,10 +130,11 @@ TARGETS: dict[str, list[Target]] = {
             "generative:categorical_joint_log_likelihood",
             f"{CATEGORICAL}.predict",
             "categories",
+            BAYES,
         ),
     ],
     "sklearn.neighbors._unsupervised": _methods(
-        "NearestNeighbors", "kneighbors", "neighbor_search", "kneighbors"
+        "NearestNeighbors", "kneighbors", "neighbor_search", "kneighbors", NEIGHBORS
     ),
 }
 

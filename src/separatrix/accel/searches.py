@@ -20,7 +20,8 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs
-from separatrix.accel.dispatch import NotServed, load, require_worth
+from separatrix.accel.dispatch import NotServed, load, note_missed, require_worth, words_of
+from separatrix.accel.replacements import SEARCH
 from separatrix.accel.switch_state import SETTINGS
 from separatrix.types import Codes
 
@@ -81,17 +82,19 @@ def serve(calls: list[Any]) -> list[Any] | None:
     SETTINGS.attempts += 1
     label = f"{type(calls[0][1][0]).__name__} in a search"
     kind, (_, X, y) = str(_kind(calls[0][1][0])), calls[0][1]
-    expected = sum(costs.cell(kind, X, len(c[2]["train"]), len(c[2]["test"])) for c in calls)
+    plain = _counts_hits(calls[0][2], y)  # scores of another kind are scikit-learn's own work
+    sizes = ((len(call[2]["train"]), len(call[2]["test"])) for call in calls)
+    expected = sum(costs.cell(kind, X, *size, calls=plain) for size in sizes)
     try:
-        require_worth(expected)
+        require_worth(expected, SEARCH)
         cells = _cells_of(calls)
         solve: Solve = load(SOLVERS[kind][1])
         results: list[Any] = [None] * len(calls)
         for number, solved in solve(X, y, cells):
             results[number] = _score_solved(calls[number], solved)
     except Exception as error:
-        reason = str(error) if isinstance(error, NotServed) else type(error).__name__
-        count_theirs(label, 0.0, reason)
+        count_theirs(label, 0.0, words_of(error))
+        note_missed(error, expected, SEARCH)
         return None
     seconds = perf_counter() - start
     for result in results:  # the cells share their work

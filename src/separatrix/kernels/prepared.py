@@ -153,7 +153,8 @@ def prepare(
         elif order is not None:
             X, order = X[order], None
     centre, used = _columns(X, centred=kernel.translation_invariant)
-    values = X.shape[0] * max(part.shape[0] for part in (X, *others))
+    n = X.shape[0] if order is None else len(order)
+    values = n * max(n, *(part.shape[0] for part in others), 0)
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     if dtype is None:
         dtype = single if values > SMALL else double
@@ -196,8 +197,9 @@ def _convert_rows(
         ready = _convert(X, dtype, centre)
         return ready, squared_norms(ready)
     columns: Any = slice(None) if used is None else used
-    ready = np.empty((X.shape[0], X.shape[1] if used is None else len(used)), dtype)
-    squares = np.empty(X.shape[0])
+    n = X.shape[0] if order is None else len(order)
+    ready = np.empty((n, X.shape[1] if used is None else len(used)), dtype)
+    squares = np.empty(n)
 
     def fill(rows: slice) -> None:
         part = X[rows if order is None else order[rows]][:, columns]
@@ -207,12 +209,12 @@ def _convert_rows(
             np.subtract(part, centre[columns], out=ready[rows], casting="same_kind")
         squares[rows] = squared_norms(ready[rows])
 
-    _over_rows(fill, X)
+    _over_rows(fill, ready)
     return ready, squares
 
 
 def _over_rows(function: Callable[[slice], Any], X: Any) -> list[Any]:
-    """Call a function on blocks of rows, on all threads if X is large."""
+    """Call a function on blocks of the rows of X, on all threads if it is large."""
     threads = thread_count() if X.size > WORTH_THREADS else 1
     return in_threads(function, row_blocks(X.shape[0], ROWS_AT_ONCE), threads=threads)
 

@@ -139,7 +139,7 @@ def solve_svc(
     Reference: Cortes and Vapnik, Support-Vector Networks, Machine Learning 20 (1995).
     """
     options.require_feasible(train.weights * train.class_weights, train.y, train.classes)
-    k, order = len(train.classes), class_order(train.y, len(train.classes))
+    k, order = len(train.classes), _trained_order(train)
     weights = (train.weights * train.class_weights)[order]
     sides, box = coding(k, options.multi_class), options.box(weights)
     X = train.X if device is not None else as_numpy(train.X)
@@ -219,6 +219,13 @@ def class_order(y: Codes, n_classes: int) -> Codes:
     """
     narrow = y.astype(np.uint16) if n_classes < 2**16 else y  # radix sort
     return np.argsort(narrow, kind="stable")
+
+
+def _trained_order(train: Training) -> Codes:
+    """Rows by class without those of weight 0, as no boundary needs them; all if a class has no others."""
+    k, order = len(train.classes), class_order(train.y, len(train.classes))
+    trained: Codes = order[(train.weights * train.class_weights)[order] > 0]
+    return trained if np.bincount(train.y[trained], minlength=k).all() else order
 
 
 def _last_starts(

@@ -46,11 +46,11 @@ class HeldGram:
 
 
 def reorder(K: Matrix, order: Codes) -> Matrix:
-    """Rows and columns of a square matrix in another order."""
-    out = np.empty_like(K, order="C")
+    """Rows and columns of a square matrix in another order, or some of them."""
+    out = np.empty((len(order), len(order)), K.dtype)
 
     def strip(rows: slice) -> None:
         out[rows] = K[order[rows]][:, order]
 
-    in_threads(strip, row_blocks(len(K), 256), threads=thread_count())
+    in_threads(strip, row_blocks(len(order), 256), threads=thread_count())
     return out

@@ -80,7 +80,9 @@ class LogisticSolver:
         threads: int,
         monitor: FitMonitor,
         hessian: bool = False,
+        gap: float = GAP,
     ) -> None:
+        self.gap = gap  # share of the objective that the next step may promise at the end
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads = threads
@@ -268,7 +270,7 @@ class LogisticSolver:
             tol=tol,
             max_iter=max_iter,
             near=bool(begin.any()),
-            gap=GAP if scale == 1.0 else np.inf,
+            gap=self.gap if scale == 1.0 else np.inf,
             monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
         )
 
@@ -308,7 +310,7 @@ class LogisticSolver:
                 for few, scale, tol in self._subsamples(SUBSAMPLE_OF_VALUES * stored):
                     rough = self._evaluate(few, scale=scale)
                     begin = solve_lbfgs(rough, begin, tol=tol, **quiet).theta
-            options |= {"tol": self.tol, "gap": GAP, "monitor": self.monitor}
+            options |= {"tol": self.tol, "gap": self.gap, "monitor": self.monitor}
             steps = 0
             evaluate = self._evaluate(self._samples)
             # one guess for all of several classes is too rough to be worth it
