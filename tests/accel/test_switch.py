@@ -272,6 +272,7 @@ def test_it_is_inside_of_other_tools():
 def test_compiled_code_is_loaded_once_calls_would_have_paid_for_it(monkeypatch):
     monkeypatch.setattr(dispatch._Loaded, "ours", False)
     monkeypatch.setattr(dispatch._Loaded, "missed", 0.0)
+    monkeypatch.setattr(dispatch.SETTINGS, "fallback", True)
     worth = Worth(smallest=0.01, gain=2.0)
     with pytest.raises(dispatch.NotServed, match="too small"):
         dispatch.require_worth(0.005, worth)
