@@ -13,6 +13,7 @@ import pytest
 from tests.data.formats.samples import ARFF, JSON_LINES, parquet
 
 from separatrix.data.data_table import DataTable
+from separatrix.data.formats.cells import RecordSplitter
 from separatrix.data.read import read
 from separatrix.data.read_table import as_matrix, read_table, table_of
 from separatrix.data.roles import RoleOverrides
@@ -51,10 +52,18 @@ def test_encodings_are_detected(write, encoding):
     )
 
 
-def test_bytes_that_are_not_utf8_far_down_and_undefined_ones_are_read(write):
-    rows = "x,class\n" + "a,1\n" * 400_000
-    data = read_table(write(rows.encode() + b"caf\xe9\x81,2\n"))
+def test_bytes_that_are_not_utf8_far_down_and_undefined_ones_are_read(write, monkeypatch):
+    split, calls = RecordSplitter._split, []
+    slowly = lambda self, *where: calls.append(where) or split(self, *where)  # noqa: E731
+    monkeypatch.setattr(RecordSplitter, "_split", slowly)
+    path = write(b"x,class\n" + b"a,1\n" * 400_000 + b"caf\xe9\x81,2\n")
+
+    data = read_table(path)
+
     assert shown(data)[-1] == ["café\x81"]
+    assert len(calls) < 10  # cell by cell only the header
+    with pytest.raises(DataFileError, match=r":400002:4: found the byte 0xe9, expected UTF-8"):
+        read_table(path, encoding="utf-8")
 
 
 def test_an_encoding_can_be_named(write):
