@@ -16,6 +16,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsample
 from separatrix.errors import SeparatrixError
 from separatrix.runtime.blocks import default_budget
+from separatrix.runtime.threads import blas_for_samples
 
 FIRST_ROWS = 250
 LONG_ENOUGH = 2.0  # seconds of a fit from which the time of larger ones is extrapolated
@@ -28,11 +29,18 @@ class Estimate(NamedTuple):
     bytes: int
 
 
-def estimate(model: Any, data: Dataset, *, parts: float = 0.0, seed: int = 0) -> Estimate:
+def estimate(
+    model: Any,
+    data: Dataset,
+    *,
+    parts: float = 0.0,
+    seed: int = 0,
+    long_enough: float = LONG_ENOUGH,
+) -> Estimate:
     """Estimate by fits to growing subsets, and the power law through their times.
 
-    A subset doubles until its fit takes two seconds, or it is all rows. `parts` is the number of fits to
-    parts of the rows before, each in rows of one fit: 4 for five folds of four fifths each.
+    A subset doubles until its fit takes `long_enough` seconds, or it is all rows. `parts` is the number
+    of fits to parts of the rows before, each in rows of one fit: 4 for five folds of four fifths each.
     """
     n = len(data.y)
     found: list[tuple[int, float]] = []
@@ -42,7 +50,7 @@ def estimate(model: Any, data: Dataset, *, parts: float = 0.0, seed: int = 0) ->
         seconds = _time(model, data, size, seed)
         if seconds is not None:
             found.append((size, seconds))
-        if size >= n or (seconds is not None and seconds >= LONG_ENOUGH and len(found) > 2):
+        if size >= n or (seconds is not None and seconds >= long_enough and len(found) > 2):
             break
         size = min(n, 2 * size)
     if not found:
@@ -72,7 +80,7 @@ def _time(model: Any, data: Dataset, size: int, seed: int) -> float | None:
         rows = subsample(data.y, size, seed=seed, stratified=True)
     part = data.at(rows)
     begun = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), blas_for_samples(data.X):
         warnings.simplefilter("ignore")  # about the subset only
         try:
             fitted = clone(model).fit(part.X, part.y)
