@@ -98,7 +98,10 @@ def plan_comparison(
         rows=len(samples.y),
         splits=len(splits),
         protocol=str(protocol),
-        seconds={title: len(splits) * one.seconds for title, one in found.items()},
+        seconds={
+            title: len(splits) * (one.seconds - one.start) + one.start
+            for title, one in found.items()
+        },
         preprocessing=len(splits) * preprocessing,
         bytes=max(one.bytes for one in found.values()),
         budget=budget,

@@ -19,7 +19,9 @@ from separatrix.runtime.blocks import default_budget
 from separatrix.runtime.threads import blas_for_samples
 
 FIRST_ROWS = 250
-LONG_ENOUGH = 2.0  # seconds of a fit from which the time of larger ones is extrapolated
+LONG_ENOUGH = 2.0  # seconds of a fit from which the time of larger ones is extrapolated ...
+LONGEST = 3.0  # ... if twice the rows would take so many times as long
+MOST_START = 1.0  # seconds to load compiled loops; the rest of a first fit was their compilation
 
 
 class Estimate(NamedTuple):
@@ -27,6 +29,7 @@ class Estimate(NamedTuple):
 
     seconds: float
     bytes: int
+    start: float = 0.0  # of the seconds: until loops are loaded, once in a process
 
 
 def estimate(
@@ -39,24 +42,30 @@ def estimate(
 ) -> Estimate:
     """Estimate by fits to growing subsets, and the power law through their times.
 
-    A subset doubles until its fit takes `long_enough` seconds, or it is all rows. `parts` is the number
-    of fits to parts of the rows before, each in rows of one fit: 4 for five folds of four fifths each.
+    A subset doubles until the next fit would take three times `long_enough`, or it is all rows. `parts` is
+    the number of fits to parts of the rows before, each in rows of one fit: 4 for five folds of four
+    fifths each.
     """
     n = len(data.y)
     found: list[tuple[int, float]] = []
     size = min(n, FIRST_ROWS)
-    _time(model, data, size, seed)  # compiles
+    first = _time(model, data, size, seed)  # loads or compiles
     while True:
         seconds = _time(model, data, size, seed)
+        if seconds is not None and seconds < long_enough / 10:  # so short that others disturb it
+            seconds = min(seconds, _time(model, data, size, seed) or seconds)
         if seconds is not None:
             found.append((size, seconds))
-        if size >= n or (seconds is not None and seconds >= long_enough and len(found) > 2):
+        if size >= n:
             break
         size = min(n, 2 * size)
+        if len(found) > 2 and _extrapolate(found, size) > LONGEST * long_enough:
+            break
     if not found:
         return Estimate(float("nan"), _bytes_of(model, data))
-    total = _extrapolate(found, n)
-    return Estimate((1.0 + parts) * total, _bytes_of(model, data))
+    start = min(MOST_START, max(0.0, (first or 0.0) - found[0][1]))
+    total = (1.0 + parts) * _extrapolate(found, n) + start
+    return Estimate(total, _bytes_of(model, data), start)
 
 
 def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
