@@ -36,10 +36,11 @@ def read_csv(
 
     Numbers may have a decimal comma, thousands separators, a currency or a percent sign or a unit, the
     same in all rows of a column. A column of other texts is a category: X has a column "name=value" of
-    zeros and ones for each of its values, sorted, after the columns of numbers. Missing values are "", ?, NA, N/A,
-    n/a, #N/A, NaN, nan, -nan, null, NULL and None, among numbers also -, n.a. and Excel's errors: NaN in
-    a column of numbers, zero in all columns of a category. X is a CSR matrix if categories make it over
-    1,000 columns wide and ten times as wide as the table. `read_table` keeps the columns as they are.
+    zeros and ones for each of its values, sorted, after the columns of numbers. Missing values are "", ?,
+    NA, N/A, n/a, #N/A, NaN, nan, -nan, null, NULL and None, among numbers also -, n.a. and Excel's
+    errors: NaN in a column of numbers, zero in all columns of a category. X is a CSR matrix if categories
+    make it over 1,000 columns wide and ten times as wide as the table. `read_table` keeps the columns as
+    they are.
 
     Parameters
     ----------
