@@ -59,7 +59,7 @@ def estimate(
         if size >= n:
             break
         size = min(n, 2 * size)
-        if len(found) > 2 and _extrapolate(found, size) > LONGEST * long_enough:
+        if len(found) > 2 and _power_law(found[-3:], size) > LONGEST * long_enough:
             break
     if not found:
         return Estimate(float("nan"), _bytes_of(model, data))
@@ -69,17 +69,29 @@ def estimate(
 
 
 def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
-    """The time for n rows by a + b n^p through the last three times; by b n^p through two."""
-    size, seconds = found[-1]
-    if size >= n or len(found) < 2:
-        return seconds * n / size
-    growth = [later[1] - sooner[1] for sooner, later in pairwise(found[-3:])]
-    if len(growth) == 2 and min(growth) > 0:
-        power = float(np.clip(np.log2(growth[1] / growth[0]), 1.0, 3.0))
-        part = growth[1] / (1 - 2.0**-power)  # of the time, that grows
-        return float(seconds + part * ((n / size) ** power - 1))
-    power = float(np.clip(np.log2(seconds / found[-2][1]), 1.0, 3.0))
-    return float(seconds * (n / size) ** power)
+    """The time for n rows: the geometric mean of b n^p and a + b n^p through the last three times.
+
+    The first is too low where the start of small fits hides their growth, the second too high where a
+    search visits more cells on more rows.
+    """
+    last = found[-3:]
+    size, seconds = last[-1]
+    low = _power_law(last, n)
+    growth = [later[1] - sooner[1] for sooner, later in pairwise(last)]
+    if size >= n or len(growth) < 2 or min(growth) <= 0:
+        return low
+    power = float(np.clip(np.log2(growth[1] / growth[0]), 1.0, 3.0))
+    part = growth[1] / (1 - 2.0**-power)  # of the time, that grows
+    return float(np.sqrt(low * (seconds + part * ((n / size) ** power - 1))))
+
+
+def _power_law(found: list[tuple[int, float]], n: int) -> float:
+    """The time for n rows by b n^p through the first and the last time."""
+    (first, sooner), (size, later) = found[0], found[-1]
+    power = 1.0
+    if size > first:
+        power = float(np.clip(np.log(later / sooner) / np.log(size / first), 1.0, 3.0))
+    return float(later * (n / size) ** power)
 
 
 def _time(model: Any, data: Dataset, size: int, seed: int) -> float | None:
