@@ -97,6 +97,8 @@ def test_features_of_one_unit_keep_their_proportions():
     assert profile(*digits).one_unit
     assert not profile(*load_breast_cancer(return_X_y=True)).one_unit
     assert not profile(*IRIS).one_unit
+    apart = IRIS[0][:, :2] * [1, 1000]  # one of two features spans the range
+    assert not profile(apart, IRIS[1]).one_unit
     steps = suite(*digits, models=["knn"])["nearest neighbours"].named_steps
     assert isinstance(steps["scale"], MaxAbsScaler)
 
