@@ -13,7 +13,7 @@ from separatrix.app.estimate import Estimate, estimate
 from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split
-from separatrix.evaluation.protocol import plan_splits
+from separatrix.evaluation.comparison_splits import plan_splits
 from separatrix.evaluation.samples import CheckedSamples
 from separatrix.evaluation.shared_preprocessing import SharedPreprocessing, can_be_split
 from separatrix.evaluation.table_models import baselines_for
@@ -79,8 +79,7 @@ def plan_comparison(
     **options: Any,
 ) -> ComparisonPlan:
     """Read the data and time fits to small subsets of the first training part; as for `compare_data`."""
-    timed = {"seed": seed, "timed": budget is not None}
-    prepared = prepare_comparison(name, group, time, **timed, **options)
+    prepared = prepare_comparison(name, group, time, seed=seed, timed=budget is not None, **options)
     data, samples = prepared.data, prepared.samples
     protocol, splits = plan_splits(
         samples.y, cv, repeats, seed, prepared.groups, prepared.times, budget=budget

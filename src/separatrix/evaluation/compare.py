@@ -15,9 +15,9 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
 from separatrix.evaluation.baselines import make_baselines
 from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.comparison_splits import plan_splits
 from separatrix.evaluation.metrics import require_metrics
 from separatrix.evaluation.profile import profile
-from separatrix.evaluation.protocol import plan_splits
 from separatrix.evaluation.race import ProgressListener, Race, RaceResult
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
