@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import sklearn.discriminant_analysis as discriminants
-from separatrix.app.table_models import suite_for
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -25,6 +24,7 @@ from separatrix import TableEncoder, compare
 from separatrix.app.read_data import read_labelled
 from separatrix.data.data_table import DataTable
 from separatrix.evaluation.suite import suite
+from separatrix.evaluation.table_models import suite_for
 
 KEYS = ["svm", "svm-poly", "knn", "linear-svm", "logistic", "lda", "qda", "gaussian-nb"]
 PEERS = {

@@ -13,6 +13,7 @@ import pytest
 from tests.data.formats.samples import ARFF, JSON_LINES, parquet
 
 from separatrix.data.data_table import DataTable
+from separatrix.data.formats.cells import RecordSplitter
 from separatrix.data.read import read
 from separatrix.data.read_table import as_matrix, read_table, table_of
 from separatrix.data.roles import RoleOverrides
@@ -27,6 +28,10 @@ def roles(data):
 
 def shown(data):
     return np.asarray(data.X).tolist()
+
+
+def rows_of(cells):
+    return "x,class\n" + "".join(f"{cell},{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
 
 
 @pytest.fixture
@@ -51,10 +56,18 @@ def test_encodings_are_detected(write, encoding):
     )
 
 
-def test_bytes_that_are_not_utf8_far_down_and_undefined_ones_are_read(write):
-    rows = "x,class\n" + "a,1\n" * 400_000
-    data = read_table(write(rows.encode() + b"caf\xe9\x81,2\n"))
+def test_bytes_that_are_not_utf8_far_down_and_undefined_ones_are_read(write, monkeypatch):
+    split, calls = RecordSplitter._split, []
+    slowly = lambda self, *where: calls.append(where) or split(self, *where)  # noqa: E731
+    monkeypatch.setattr(RecordSplitter, "_split", slowly)
+    path = write(b"x,class\n" + b"a,1\n" * 400_000 + b"caf\xe9\x81,2\n")
+
+    data = read_table(path)
+
     assert shown(data)[-1] == ["café\x81"]
+    assert len(calls) < 10  # cell by cell only the header
+    with pytest.raises(DataFileError, match=r":400002:4: found the byte 0xe9, expected UTF-8"):
+        read_table(path, encoding="utf-8")
 
 
 def test_an_encoding_can_be_named(write):
@@ -452,3 +465,62 @@ def test_long_labels_are_one_short_line_of_the_reading(write):
     data = read_table(write('a,class\n1,"two\nlines of a label that is far too long"\n2,b\n'))
     assert "\n" not in data.reading
     assert "two lines of a label that is … 1" in data.reading
+
+
+def test_numbers_with_a_unit_are_numbers_of_that_unit(write):
+    cells = [f"{170 + i} cm" for i in range(ROWS)]
+    data = read_table(write(rows_of(cells)))
+    assert (roles(data), data.X.specs[0].format) == ({"x": "number"}, "plain [cm]")
+    assert data.notes == ("x: numbers in cm: '170 cm' is 170",)
+
+    later = read_table(write(rows_of(["1.5cm", "<2 cm", "2 m"])), specs=data.X.specs)
+    np.testing.assert_array_equal(later.X.numbers[:, 0], [1.5, 2.0, np.nan])
+    assert as_matrix(data).X is data.X  # a matrix would forget the unit
+
+    mixed = [f"{i} {'cm' if i % 2 else 'mm'}" for i in range(ROWS)]
+    assert roles(read_table(write(rows_of(mixed)))) == {"x": "category"}
+
+
+def test_limits_among_numbers_are_numbers_and_a_few_classes_are_words(write):
+    cells = ["<0.5" if i % 3 else f"{i / 10 + 1}" for i in range(3 * ROWS)]
+    cells[1::3] = [f"{i}.25" for i in range(ROWS)]
+    data = read_table(write(rows_of(cells)))
+    assert roles(data) == {"x": "number"}
+    assert data.X.numbers[2, 0] == 0.5
+    assert data.notes == ("x: 24 of 72 cells, such as '<0.5', are limits and count as numbers",)
+
+    assert roles(read_table(write(rows_of(["<18", ">18", "18"] * ROWS)))) == {"x": "category"}
+
+
+@pytest.mark.parametrize(("delimiter", "name"), [("^", "caret"), (":", "colon")])
+def test_carets_and_colons_are_found_in_any_text_file(write, delimiter, name):
+    rows = "".join(f"{i}.5{delimiter}w{i % 3}{delimiter}{i % 2}\n" for i in range(ROWS))
+    path = write(delimiter.join(["a", "b", "class"]) + "\n" + rows, name="t.txt")
+    data = read_table(path)
+    assert (data.X.columns, data.X.shape) == (("a", "b"), (ROWS, 2))
+    assert f"{name}s, header" in data.reading
+    assert shown(read_table(path, delimiter=name)) == shown(data)
+
+
+def test_a_column_of_times_is_not_split_at_its_colons(write):
+    times = "".join(f"{i}:30\n" for i in range(10, 24))
+    with pytest.raises(DataFileError, match="expected one of the formats"):
+        read_table(write("time\n" + times, name="t.txt"))
+
+
+@pytest.mark.parametrize("row", ["1,a, {2.5}", "{0 1, 1 a}, {3}"])
+def test_weights_of_arff_rows_are_said_to_be_ignored(write, row):
+    head = "@relation r\n@attribute x numeric\n@attribute class {b,a}\n@data\n"
+    data = read_table(write(f"{head}{row}\n2,b\n", name="t.arff"))
+    assert (data.X.numbers.tolist(), list(data.y)) == ([[1.0], [2.0]], ["a", "b"])
+    assert "the weights of 1 row, such as {2}, are not used" in data.notes
+
+
+def test_a_model_remembers_how_its_numbers_are_written(write):
+    """48,440 alone is 48440; the column was 48.44 when the model was fitted."""
+    header = "x;y;class\n"
+    rows = "".join(f"{i},5;{i};{'ab'[i % 2]}\n" for i in range(ROWS))
+    data = as_matrix(read_table(write(header + rows)))
+    assert data.X.specs[0].format == "1.234,5"
+    later = read_table(write(header + "48,440;1;a\n51,250;2;b\n"), specs=data.X.specs)
+    assert later.X.numbers[:, 0].tolist() == [48.44, 51.25]

@@ -12,9 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from separatrix import LogisticRegression, TableEncoder
+from separatrix.data.data_table import Category
 from separatrix.data.read_table import table_of
 from separatrix.errors import DataError
-from separatrix.estimators.table_blocks import MOST_COMPARED
+from separatrix.estimators.table_blocks import MOST_COMPARED, TextBlock
 
 N = 240
 
@@ -178,3 +179,23 @@ def test_what_cannot_be_encoded_is_refused(frame, y):
         encoder.transform(table_of(frame.drop(columns="rooms")).table)
     with pytest.raises(DataError, match="expected a table of pandas, polars or pyarrow"):
         TableEncoder().fit([[1.0]], [1])
+
+
+def test_parts_of_numbers_in_texts_are_no_features():
+    """Order numbers, another one in each row, made 3 points of error."""
+    texts = [f"it came {word} , order {i}" for i, word in enumerate(["late", "early"] * 300)]
+    table = pd.DataFrame({"note": texts})
+    y = np.arange(600) % 2
+    encoder = TableEncoder(text=["note"]).fit(table, y)
+    runs = [name for name in encoder.get_feature_names_out() if " letters " in name]
+    assert any("late" in name for name in runs)
+    assert any("000" in name for name in runs)  # how long a number is
+    assert not any(digit in name for name in runs for digit in "123456789")
+
+
+def test_a_model_with_digits_in_its_vocabulary_reads_digits():
+    """As those that were saved before digits were masked."""
+    category = Category(np.arange(2), ["room 12", "room 34"])
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4)).fit(category.values)
+    found = TextBlock(None, letters, 1.0).encode(category).toarray()
+    np.testing.assert_allclose(found, letters.transform(category.values).toarray())

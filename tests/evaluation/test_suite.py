@@ -9,7 +9,12 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from separatrix import load, save
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.tuned import KNeighborsCV, best_model, chosen_params
+from separatrix.estimators.base.tuned import (
+    KNeighborsCV,
+    best_model,
+    chosen_params,
+    edge_params,
+)
 from separatrix.estimators.positions import PositionIndicator
 from separatrix.estimators.registry import SUITE
 from separatrix.evaluation.profile import profile
@@ -92,6 +97,8 @@ def test_features_of_one_unit_keep_their_proportions():
     assert profile(*digits).one_unit
     assert not profile(*load_breast_cancer(return_X_y=True)).one_unit
     assert not profile(*IRIS).one_unit
+    apart = IRIS[0][:, :2] * [1, 1000]  # one of two features spans the range
+    assert not profile(apart, IRIS[1]).one_unit
     steps = suite(*digits, models=["knn"])["nearest neighbours"].named_steps
     assert isinstance(steps["scale"], MaxAbsScaler)
 
@@ -172,6 +179,17 @@ def test_the_number_of_neighbours_is_the_best_when_samples_are_left_out():
     assert few.best_k_ <= 4
     with pytest.raises(ParameterError, match="`estimator` of KNeighborsCV"):
         KNeighborsCV(estimator=StandardScaler()).fit(X, y)
+
+
+def test_the_largest_number_of_neighbours_doubles_while_it_is_the_best():
+    X, y = IRIS
+    plain = KNeighborsCV(k_max=19).fit(X, y)
+    assert edge_params(plain) == {"n_neighbors": "largest"}
+    wide = KNeighborsCV(k_max=19, widen=2).fit(X, y)
+    assert (wide.best_k_, wide.k_max_, edge_params(wide)) == (19, 38, {})
+    assert KNeighborsCV(k_max=5, widen=3).fit(X[::2], y[::2]).k_max_ <= 40
+    all_others = KNeighborsCV(k_max=8, widen=3).fit(np.zeros((9, 1)), [0] * 8 + [1])
+    assert all_others.k_max_ == 8
 
 
 @pytest.mark.slow

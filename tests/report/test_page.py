@@ -601,6 +601,8 @@ def test_text_stands_out_from_its_ground(browser, file_of_whole, dark):
     assert [words for words in page.faint_texts() if not in_cells.fullmatch(words)] == []
 
 
+PAPER = """[...document.styleSheets].flatMap(sheet => [...sheet.cssRules])
+  .filter(rule => rule instanceof CSSPageRule).map(rule => rule.style.size)"""
 UNFOLDED = """[...new Set([...document.querySelectorAll('details table')].map(
   table => table.checkVisibility() ? 'open' : 'folded'))]"""
 
@@ -613,6 +615,7 @@ def test_in_print_tables_that_are_folded_are_seen_and_colours_are_those_of_paper
     page.tab.emulate_media(media="print", color_scheme="dark")
 
     assert page.evaluate(UNFOLDED) == ["open"]
+    assert page.evaluate(PAPER) == ["a4"]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 

@@ -4,9 +4,10 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.threads import in_order, in_threads, thread_scratch
+from separatrix.runtime.threads import blas_for_samples, in_order, in_threads, thread_scratch
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
@@ -78,3 +79,23 @@ def test_each_thread_has_scratch_of_its_own():
 
     assert in_threads(use, [1, 2], threads=2) == [(True, np.float32, 1000)] * 2
     assert len(thread_scratch(10, np.float64)) == 10
+
+
+def blas_threads():
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+@pytest.mark.parametrize("X", [np.zeros((500, 200)), ["a text", "another"], np.zeros(5)])
+def test_small_samples_get_one_thread_of_blas(X):
+    before = blas_threads()
+    with blas_for_samples(X):
+        assert blas_threads() == {1}
+    assert blas_threads() == before
+
+
+def test_large_samples_get_all_threads_of_blas():
+    before = blas_threads()
+    with blas_for_samples(np.empty((6000, 100))):
+        assert blas_threads() == before

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -37,6 +37,17 @@ from separatrix.runtime.progress import busy
 RACING_SHARE = 0.7  # of a budget, if the best model is then inspected for the page
 
 
+class PreparedComparison(NamedTuple):
+    """Data and classifiers of a comparison."""
+
+    data: Dataset
+    samples: CheckedSamples
+    estimators: Suite
+    groups: Any  # shape: (n,), or None
+    times: Any  # shape: (n,), or None
+    notes: list[str]
+
+
 def compare_data(
     name: str | Sequence[str],
     *,
@@ -65,21 +76,20 @@ def compare_data(
     `read_labelled`; `called` replaces the path in the page. The page is written if there is a
     folder `out`, and the best classifier, fitted to all rows, to `save_best`.
     """
-    asked = tuple(column for column in (group, time) if column is not None)
-    data = read_labelled(name, called=called, progress=progress, keep=asked, **file)
-    data = subsampled(data, subsample, seed)
-    require_classes(data)
-    groups = times = None
-    if group is not None:
-        groups, data = take_groups(data, group)
-    if time is not None:
-        times, data = take_times(data, time)
-    notes = [f"read {data.reading}"] if data.reading else []
-    notes += [*data.notes, *problems_of(data)]
-    samples = check_samples(data.X, data.y, missing=True)
+    prepared = prepare_comparison(
+        *(name, group, time),
+        models=models,
+        subsample=subsample,
+        seed=seed,
+        timed=budget is not None,
+        device=device,
+        class_weight=class_weight,
+        called=called,
+        progress=progress,
+        **file,
+    )
+    data, samples, estimators, groups, times, notes = prepared
     _require_writable(out, save_best)
-    estimators = suite_for(data, models=models, random_state=seed, timed=budget is not None)
-    notes += _configure(estimators, device, class_weight)
     comparison = compare(
         estimators,
         samples,
@@ -123,6 +133,38 @@ def compare_data(
     more["facts"] = {"date": date.today().isoformat()}
     page = write_report(comparison, out / "report.html", data=data, **more)
     return comparison, page, notes
+
+
+def prepare_comparison(
+    name: str | Sequence[str],
+    group: str | None,
+    time: str | None,
+    *,
+    models: list[str] | None,
+    subsample: int | None,
+    seed: int,
+    timed: bool,
+    device: str,
+    class_weight: str | None,
+    progress: bool | None,
+    **file: Any,
+) -> PreparedComparison:
+    """Read the data and build the classifiers that suit it; options as for `compare_data`."""
+    asked = tuple(column for column in (group, time) if column is not None)
+    data = read_labelled(name, progress=progress, keep=asked, **file)
+    data = subsampled(data, subsample, seed)
+    require_classes(data)
+    groups = times = None
+    if group is not None:
+        groups, data = take_groups(data, group)
+    if time is not None:
+        times, data = take_times(data, time)
+    notes = [f"read {data.reading}"] if data.reading else []
+    notes += [*data.notes, *problems_of(data)]
+    samples = check_samples(data.X, data.y, missing=True)
+    estimators = suite_for(data, models=models, random_state=seed, timed=timed)
+    notes += _configure(estimators, device, class_weight)
+    return PreparedComparison(data, samples, estimators, groups, times, notes)
 
 
 def _inspection_limit(budget: float | None) -> float | None:

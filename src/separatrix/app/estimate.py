@@ -16,9 +16,12 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsample
 from separatrix.errors import SeparatrixError
 from separatrix.runtime.blocks import default_budget
+from separatrix.runtime.threads import blas_for_samples
 
 FIRST_ROWS = 250
-LONG_ENOUGH = 2.0  # seconds of a fit from which the time of larger ones is extrapolated
+LONG_ENOUGH = 2.0  # seconds of a fit from which the time of larger ones is extrapolated ...
+LONGEST = 3.0  # ... if twice the rows would take so many times as long
+MOST_START = 1.0  # seconds to load compiled loops; the rest of a first fit was their compilation
 
 
 class Estimate(NamedTuple):
@@ -26,43 +29,69 @@ class Estimate(NamedTuple):
 
     seconds: float
     bytes: int
+    start: float = 0.0  # of the seconds: until loops are loaded, once in a process
 
 
-def estimate(model: Any, data: Dataset, *, parts: float = 0.0, seed: int = 0) -> Estimate:
+def estimate(
+    model: Any,
+    data: Dataset,
+    *,
+    parts: float = 0.0,
+    seed: int = 0,
+    long_enough: float = LONG_ENOUGH,
+) -> Estimate:
     """Estimate by fits to growing subsets, and the power law through their times.
 
-    A subset doubles until its fit takes two seconds, or it is all rows. `parts` is the number of fits to
-    parts of the rows before, each in rows of one fit: 4 for five folds of four fifths each.
+    A subset doubles until the next fit would take three times `long_enough`, or it is all rows. `parts` is
+    the number of fits to parts of the rows before, each in rows of one fit: 4 for five folds of four
+    fifths each.
     """
     n = len(data.y)
     found: list[tuple[int, float]] = []
     size = min(n, FIRST_ROWS)
-    _time(model, data, size, seed)  # compiles
+    first = _time(model, data, size, seed)  # loads or compiles
     while True:
         seconds = _time(model, data, size, seed)
+        if seconds is not None and seconds < long_enough / 10:  # so short that others disturb it
+            seconds = min(seconds, _time(model, data, size, seed) or seconds)
         if seconds is not None:
             found.append((size, seconds))
-        if size >= n or (seconds is not None and seconds >= LONG_ENOUGH and len(found) > 2):
+        if size >= n:
             break
         size = min(n, 2 * size)
+        if len(found) > 2 and _power_law(found[-3:], size) > LONGEST * long_enough:
+            break
     if not found:
         return Estimate(float("nan"), _bytes_of(model, data))
-    total = _extrapolate(found, n)
-    return Estimate((1.0 + parts) * total, _bytes_of(model, data))
+    start = min(MOST_START, max(0.0, (first or 0.0) - found[0][1]))
+    total = (1.0 + parts) * _extrapolate(found, n) + start
+    return Estimate(total, _bytes_of(model, data), start)
 
 
 def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
-    """The time for n rows by a + b n^p through the last three times; by b n^p through two."""
-    size, seconds = found[-1]
-    if size >= n or len(found) < 2:
-        return seconds * n / size
-    growth = [later[1] - sooner[1] for sooner, later in pairwise(found[-3:])]
-    if len(growth) == 2 and min(growth) > 0:
-        power = float(np.clip(np.log2(growth[1] / growth[0]), 1.0, 3.0))
-        part = growth[1] / (1 - 2.0**-power)  # of the time, that grows
-        return float(seconds + part * ((n / size) ** power - 1))
-    power = float(np.clip(np.log2(seconds / found[-2][1]), 1.0, 3.0))
-    return float(seconds * (n / size) ** power)
+    """The time for n rows: the geometric mean of b n^p and a + b n^p through the last three times.
+
+    The first is too low where the start of small fits hides their growth, the second too high where a
+    search visits more cells on more rows.
+    """
+    last = found[-3:]
+    size, seconds = last[-1]
+    low = _power_law(last, n)
+    growth = [later[1] - sooner[1] for sooner, later in pairwise(last)]
+    if size >= n or len(growth) < 2 or min(growth) <= 0:
+        return low
+    power = float(np.clip(np.log2(growth[1] / growth[0]), 1.0, 3.0))
+    part = growth[1] / (1 - 2.0**-power)  # of the time, that grows
+    return float(np.sqrt(low * (seconds + part * ((n / size) ** power - 1))))
+
+
+def _power_law(found: list[tuple[int, float]], n: int) -> float:
+    """The time for n rows by b n^p through the first and the last time."""
+    (first, sooner), (size, later) = found[0], found[-1]
+    power = 1.0
+    if size > first:
+        power = float(np.clip(np.log(later / sooner) / np.log(size / first), 1.0, 3.0))
+    return float(later * (n / size) ** power)
 
 
 def _time(model: Any, data: Dataset, size: int, seed: int) -> float | None:
@@ -72,7 +101,7 @@ def _time(model: Any, data: Dataset, size: int, seed: int) -> float | None:
         rows = subsample(data.y, size, seed=seed, stratified=True)
     part = data.at(rows)
     begun = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), blas_for_samples(data.X):
         warnings.simplefilter("ignore")  # about the subset only
         try:
             fitted = clone(model).fit(part.X, part.y)

@@ -18,6 +18,7 @@ from separatrix.estimators.decision import BayesDecision
 from separatrix.evaluation.metrics import average_precision
 from separatrix.evaluation.ordered_splits import ordered_splits
 from separatrix.evaluation.trial import by_class
+from separatrix.runtime.threads import blas_for_samples
 
 FOLDS, SHARE = 5, 0.2
 MOST_FIT, MOST_TUNED = 10_000, 4_000  # rows up to which each is held out once; then a share of them
@@ -134,7 +135,7 @@ def measure_held_out(model: Any, data: Dataset, *, rows: HeldOutRows, seed: int)
     splits, how = rows.draw(y, seed)
     classes = np.unique(y)
     true, guess, areas, costs = [], [], [], list[float]()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, blas_for_samples(data.X):
         warnings.simplefilter("always")  # the fit to all rows has the same, which are shown
         for train, test in splits:
             part, held = data.at(train), data.at(test)

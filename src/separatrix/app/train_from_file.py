@@ -42,6 +42,7 @@ from separatrix.kernels.composed import Normalized
 from separatrix.kernels.names import parse_kernel
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.modelfile.files import save
+from separatrix.runtime.threads import blas_for_samples
 from separatrix.runtime.warnings import warn_user
 
 ALIASES = {
@@ -212,7 +213,7 @@ def _without_search(model: Any) -> Any:
 
 def _fit(model: Any, data: Dataset) -> bool:
     """Fit a model, show its warnings, and return whether all its fits converged."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, blas_for_samples(data.X):
         warnings.simplefilter("always")
         model.fit(data.X, data.y)
     for one in caught:

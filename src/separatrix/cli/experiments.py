@@ -185,11 +185,21 @@ def _parse_budget(_context: Any, _option: Any, text: str) -> float | None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Model file to write: the best model, fitted to all rows",
 )
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the models, the splits and an estimate of time and memory, and exit",
+)
 @device_option
 @quiet_option
 @json_option
 def compare(
-    data: tuple[str, ...], models: str | None, quiet: bool, as_json: bool, **options: Any
+    data: tuple[str, ...],
+    models: str | None,
+    dry_run: bool,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare all classifiers that suit DATA, a file, several tables or a data set of the catalogue.
 
@@ -200,10 +210,13 @@ def compare(
     from separatrix.cli.live_table import LiveTable
 
     progress = False if quiet else None
+    options["models"] = models.split(",") if models else None
+    if dry_run:
+        _print_plan(data, progress, as_json, **options)
+        return
     with LiveTable(show=progress) as live:
         comparison, page, notes = compare_data(
             data,
-            models=models.split(",") if models else None,
             progress=False if live.shown else progress,
             on_progress=live.update,
             **options,
@@ -221,3 +234,19 @@ def compare(
             print_message(f"wrote {path}", quiet=quiet)
     if comparison.interrupted:
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _print_plan(
+    data: tuple[str, ...], progress: bool | None, as_json: bool, **options: Any
+) -> None:
+    from separatrix.app.comparison_plan import plan_comparison
+
+    for name in ("out", "save_best", "metric"):  # of what is not done
+        del options[name]
+    found = plan_comparison(data, progress=progress, **options)
+    if as_json:
+        show_json({**found._asdict(), "total": found.total})
+        return
+    for note in found.notes:
+        print_message(f"note: {note}", quiet=progress is False)
+    click.echo(found)

@@ -67,7 +67,7 @@ _TEXT_OPTIONS = _TABLE_OPTIONS | {"encoding"}
 
 FORMATS = {
     "csv": FileFormat(
-        "a table with commas, semicolons, tabs, pipes or blanks",
+        "a table with commas, semicolons, tabs, pipes, carets, colons or blanks",
         *("table", "read_csv", (".csv", ".tsv", ".tab")),
         options=_TEXT_OPTIONS | {"header", "delimiter"},
         scan="scan_csv",
@@ -256,6 +256,10 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
             if matches and (name != "text" or _holds_texts(head)):
                 return name
         if re.search(rb"[,;\t|]", first) or _is_table_of_blanks(head):
+            return "csv"
+        from separatrix.data.formats.layout import splits_evenly  # loads pyarrow
+
+        if splits_evenly(head[: head.rfind(b"\n") + 1].decode(errors="replace")):
             return "csv"
         raise source.error(
             found=f"a file that begins with {first[:40].decode('latin1')!a}",

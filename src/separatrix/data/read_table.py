@@ -22,6 +22,7 @@ from separatrix.errors import DataFileError, MissingDataError, ParameterError
 
 _FOLDERS = ("*.parquet", "*.pq")
 _MOST_CLASSES_SHOWN = 6
+_TEXT_ROLES = ("category", "codes", "text", "date")
 
 
 def read_table(
@@ -76,14 +77,7 @@ def read_table(
     for name in sorted(set(options) - FORMATS[found].options):
         raise ParameterError("read_table", name, f"left out for the format {found}", options[name])
     options |= {"target": "auto" if target is ... else target, "missing_label": missing_label}
-    options |= {"by_columns": True, "limits": limits}
-    if specs is not None:
-        options["columns"] = [spec.name for spec in specs if spec.kept]
-        options["as_text"] = [
-            s.name for s in specs if s.role in ("category", "codes", "text", "date")
-        ]
-    elif overrides is not None:
-        options["as_text"] = overrides.as_text
+    options |= {"limits": limits, **_columns_to_read(overrides, specs)}
     contents = _scan_all(paths, found, options)
     name = os.path.basename(os.path.normpath(paths[0]))
     name += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -97,18 +91,22 @@ def table_of(
     if isinstance(frame, DataTable):
         return RoleTable(frame, ())
     source = memory_source("the table")
-    options: dict[str, Any] = {"target": None, "by_columns": True}
-    if specs is not None:
-        options["columns"] = [spec.name for spec in specs if spec.kept]
-        options["as_text"] = [
-            s.name for s in specs if s.role in ("category", "codes", "text", "date")
-        ]
-    elif overrides is not None:
-        options["as_text"] = overrides.as_text
-    contents = scan_arrow_table(source, frame_to_arrow(frame), **options)
+    options = _columns_to_read(overrides, specs)
+    contents = scan_arrow_table(source, frame_to_arrow(frame), target=None, **options)
     if specs is not None:
         return apply_roles(contents.table, specs)
     return assign_roles(contents.table, None, overrides)
+
+
+def _columns_to_read(
+    overrides: RoleOverrides | None, specs: Sequence[ColumnSpec] | None
+) -> dict[str, Any]:
+    """Options of a reader: which columns are read, and which of them as texts."""
+    if specs is None:
+        return {"by_columns": True, "as_text": overrides.as_text if overrides else ()}
+    texts = [spec.name for spec in specs if spec.role in _TEXT_ROLES]
+    kept = [spec.name for spec in specs if spec.kept]
+    return {"by_columns": True, "columns": kept, "as_text": texts}
 
 
 def expand_paths(path: Any) -> list[str]:

@@ -294,8 +294,11 @@ def describe_roles(table: DataTable) -> list[tuple[str, str, str]]:
 
 
 def plain_matrix(table: DataTable) -> Any | None:
-    """The columns as a matrix if all are complete numbers; else None."""
-    complete = all(spec.role == "number" for spec in table.kept)
+    """The columns as a matrix if all are complete plain numbers; else None.
+
+    A model must remember other conventions and units: alone, 48,440 may be either of two numbers.
+    """
+    complete = all(s.role == "number" and s.format in ("", "plain") for s in table.kept)
     return np.ascontiguousarray(table.numbers) if complete and _all_finite(table) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ MOST_TERMS = 10_000
 MOST_LETTERS = 5_000_000
 """Texts of more letters are encoded by their words only."""
 
+
+_DIGIT = re.compile("[1-9]")
 
 MOST_COMPARED = 1000
 """Texts that decide about the scale of a column of texts."""
@@ -243,14 +246,21 @@ class TextBlock(NamedTuple):
     def encode(self, category: Category) -> Any:
         """A sparse matrix (n, w)."""
         texts = [*category.values, ""]
+        masked = mask_digits(texts) if self._masks_digits else texts
         parts = [
-            self.scale * csr_array(model.transform(texts))[category.codes % len(texts)]
-            for model in (self.words, self.letters)
+            self.scale * csr_array(model.transform(given))[category.codes % len(texts)]
+            for model, given in ((self.words, texts), (self.letters, masked))
             if model is not None
         ]
         if not parts:
             return csr_array((len(category.codes), 0))
         return parts[0] if len(parts) == 1 else _stack_columns(parts)
+
+    @property
+    def _masks_digits(self) -> bool:
+        """Whether the runs of letters are of texts with masked digits, as in all but older models."""
+        terms = () if self.letters is None else self.letters.vocabulary_
+        return not any(_DIGIT.search(term) for term in terms)
 
     def names(self, column: str, _classes: Sequence[Any] = ()) -> list[str]:
         """Names of the features."""
@@ -259,6 +269,17 @@ class TextBlock(NamedTuple):
             if model is not None:
                 found += [f"{column} {kind} {term!r}" for term in model.get_feature_names_out()]
         return found
+
+
+def mask_digits(texts: Sequence[str]) -> list[str]:
+    """Texts with every digit as 0: runs of them tell how long a number is, not which one.
+
+    Parts of numbers that differ in every row, of orders or of telephones, would be hundreds of features.
+
+    >>> mask_digits(["order 1234", "call 07-99"])
+    ['order 0000', 'call 00-00']
+    """
+    return [_DIGIT.sub("0", text) for text in texts]
 
 
 def fit_text(category: Category) -> TextBlock:
@@ -272,7 +293,7 @@ def fit_text(category: Category) -> TextBlock:
     if sum(map(len, documents)) <= MOST_LETTERS:
         options["min_df"] = max(least, len(documents) // 200)
         runs = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), **options)
-        letters = _fit_terms(runs, documents)
+        letters = _fit_terms(runs, mask_digits(documents))
     block = TextBlock(words, letters, 1.0)
     return block._replace(scale=_spread_scale(block, category))
 

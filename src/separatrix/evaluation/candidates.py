@@ -186,8 +186,8 @@ def _logistic_regression(context: BuildContext) -> Pipeline:
 def _nearest_neighbors(context: BuildContext) -> Pipeline:
     if context.profile.kind == "graphs":
         model = KNeighborsClassifier(kernel=Normalized(WeisfeilerLehman(WL_ITERATIONS)))
-        return Pipeline([("model", KNeighborsCV(k_max=30, estimator=model))])
-    return context.pipeline(KNeighborsCV(k_max=30))
+        return Pipeline([("model", KNeighborsCV(k_max=30, widen=WIDEN, estimator=model))])
+    return context.pipeline(KNeighborsCV(k_max=30, widen=WIDEN))
 
 
 def _radius_neighbors(context: BuildContext) -> Pipeline:

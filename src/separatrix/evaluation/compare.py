@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.data.splits import (
-    Split,
-    grouped_folds,
-    grouped_splits,
-    random_splits,
-    stratified_folds,
-)
+from separatrix.data.splits import Split
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
 from separatrix.evaluation.baselines import make_baselines
-from separatrix.evaluation.comparison import Comparison, SplitProtocol
+from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.comparison_splits import plan_splits
 from separatrix.evaluation.metrics import require_metrics
-from separatrix.evaluation.ordered_splits import ordered_splits
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.race import ProgressListener, Race, RaceResult
 from separatrix.evaluation.result import Evaluation
@@ -33,14 +25,11 @@ from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
 from separatrix.evaluation.study import evaluate
 from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
-from separatrix.validation import require_choice, require_integer, require_real
+from separatrix.validation import require_choice, require_real
 
 __all__ = ["Comparison", "compare"]
 
-RANDOM_SPLITS = 20  # by default
-PERIODS = 5  # by default
 LONGEST_REASON = 200  # letters of why a model failed
-MIN_TEST_FOLDS = 10  # by default, k-fold splits are repeated until there are as many test folds
 
 
 def compare(
@@ -128,9 +117,8 @@ def compare(
         raise DataError(f"compare needs samples of at least 2 classes; got one, {samples.y[0]!r}")
     if budget is not None:
         require_real("compare", "budget", budget, above=0)
-    protocol = _protocol(cv, repeats, random_state, groups, times)
-    protocol = replace(protocol, test_size=test_size, folds=folds, budget=budget)
-    splits = _splits(protocol, samples.y, groups, times)
+    more = {"test_size": test_size, "folds": folds, "budget": budget}
+    protocol, splits = plan_splits(samples.y, cv, repeats, random_state, groups, times, **more)
     added = dict(baselines) if isinstance(baselines, Mapping) else {}
     if baselines is True:
         added = make_baselines(profile(samples, kind=kind), random_state)
@@ -224,48 +212,6 @@ def _models(
             must_be = "a dict with at least one classifier, keys of the suite, or 'all'"
             raise ParameterError("compare", "models", must_be, models)
     return suite(samples, models=keys, kind=kind, **search)
-
-
-def _protocol(
-    cv: int | None, repeats: int | None, seed: int, groups: Any, times: Any
-) -> SplitProtocol:
-    require_integer("compare", "random_state", seed, least=0)
-    if times is not None:
-        if groups is not None:
-            raise ParameterError("compare", "groups", "None with times", groups)
-        return SplitProtocol(cv or PERIODS, 1, seed, ordered=True)
-    if cv is not None:
-        require_integer("compare", "cv", cv, least=2)
-    if repeats is None:
-        repeats = RANDOM_SPLITS if cv is None else math.ceil(MIN_TEST_FOLDS / cv)
-    require_integer("compare", "repeats", repeats, least=1)
-    return SplitProtocol(cv, repeats, seed, grouped=groups is not None)
-
-
-def _splits(protocol: SplitProtocol, y: Any, groups: Any, times: Any) -> list[Split]:
-    """Split the rows in random order, so that the folds of a search inside see no drift."""
-    cv, seed, n, test_size = protocol.cv, protocol.seed, len(y), protocol.test_size
-    repeats = {"repeats": protocol.repeats, "seed": seed}
-    for name, values in (("groups", groups), ("times", times)):
-        if values is not None and len(values) != n:
-            raise DataError(f"X has {n} samples, but {name} has {len(values)} values")
-    if times is not None:
-        rng = np.random.default_rng(seed)
-        found = ordered_splits(times, folds=cv or PERIODS)
-        return [Split(rng.permutation(train), rng.permutation(test)) for train, test in found]
-    order = np.random.default_rng(seed).permutation(n)
-    if groups is not None:
-        groups = np.asarray(groups)[order]
-        splits = (
-            grouped_splits(groups, test_size=test_size, **repeats)
-            if cv is None
-            else grouped_folds(groups, folds=cv, **repeats)
-        )
-    elif cv is not None:
-        splits = stratified_folds(y[order], folds=cv, **repeats)
-    else:
-        splits = random_splits(n, test_size=test_size, **repeats)
-    return [Split(order[train], order[test]) for train, test in splits]
 
 
 def _count_unconverged(caught: Sequence[warnings.WarningMessage]) -> int:

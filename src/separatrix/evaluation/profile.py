@@ -75,11 +75,11 @@ def profile(X: Any, y: Any = None, kind: str | None = None) -> DataProfile:
 
 
 def _share_a_unit(X: Any) -> bool:
-    """Return whether at least half of the features span at least half of the overall range."""
+    """Return whether more than half of the features span at least half of the overall range."""
     known = X[:, ~np.isnan(X).all(axis=0)] if X.dtype.kind == "f" else X
     if not known.size:
         return False
     # as floats: small integers overflow, and booleans cannot be subtracted
     low, high = (np.asarray(end(known, axis=0), float) for end in (np.nanmin, np.nanmax))
     spans = (high - low)[high > low]
-    return len(spans) > 0 and bool(np.mean(spans >= (high.max() - low.min()) / 2) >= 0.5)
+    return len(spans) > 0 and bool(np.mean(spans >= (high.max() - low.min()) / 2) > 0.5)

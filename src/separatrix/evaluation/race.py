@@ -37,6 +37,7 @@ MOST_TESTED = 2000  # rows of a rung
 FEWEST_FINALISTS = 3
 RACING = 0.4  # share of the budget for rungs
 STEEP = 2.0  # power of the rows by which the time of a candidate grows at most, before it is known
+_KERNELS = 3  # cost of a kernel machine
 
 ProgressListener = Callable[[dict[str, Evaluation], str], None]
 
@@ -195,7 +196,7 @@ class Race:
         """Seconds of one split with so many training rows, by the growth between the last rungs."""
         known = self.seconds[name]
         size, seconds = known[-1]
-        power = STEEP if _cost(self.models[name]) > 1 else 1.0
+        power = STEEP if _cost(self.models[name]) == _KERNELS else 1.0
         if len(known) > 1 and known[-2][0] < size:
             before, faster = known[-2]
             power = float(np.clip(np.log(seconds / faster) / np.log(size / before), 0.5, 3.0))
@@ -291,8 +292,10 @@ def _wrong(found: Evaluation) -> Any:
 
 
 def _cost(model: Any) -> int:
-    """Cheap candidates come first: 0 for linear and counting ones, 1 for neighbours, 2 for kernels."""
+    """Cheap candidates come first: 0 for one pass, 1 for a search, 2 for neighbours, 3 for kernels."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if hasattr(last, "kernels") or hasattr(last, "kernel"):
+        return _KERNELS
+    if hasattr(last, "k_max") or hasattr(last, "max_rows"):
         return 2
-    return 1 if hasattr(last, "k_max") or hasattr(last, "max_rows") else 0
+    return 1 if hasattr(last, "param_grid") else 0

@@ -16,6 +16,7 @@ from separatrix.evaluation.shared_preprocessing import (
     SharedPreprocessing,
     can_be_split,
 )
+from separatrix.runtime.threads import blas_for_samples
 from separatrix.types import Codes, Matrix, Vector
 
 
@@ -47,6 +48,18 @@ def fit_and_score(
     The steps of a pipeline before the last one are fitted once for all models that share them; their time
     is part of the times of each.
     """
+    with blas_for_samples(X):
+        return _fit_and_score(model, X, y, split, classes, shared)
+
+
+def _fit_and_score(
+    model: Any,
+    X: Any,
+    y: Codes,
+    split: Split,
+    classes: Any,
+    shared: SharedPreprocessing | None,
+) -> Trial:
     train, test = split
     labels = classes[y[train]]
     steps = can_be_split(model)

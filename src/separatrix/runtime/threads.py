@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from threading import Event, Lock, local
 from typing import Any, TypeVar
@@ -23,6 +23,8 @@ from threadpoolctl import ThreadpoolController
 from separatrix.runtime.monitor import FitMonitor
 
 BLAS_THREADS_FROM = 2**18  # multiply-adds of a product that BLAS may share among its threads
+SMALL_WORK = 2**30  # multiply-adds of a Gram matrix
+UNKNOWN_FEATURES = 32  # of texts, and at least of columns that are encoded
 _SCRATCH = local()
 _LOCK = Lock()
 _LIMITS: list[Any] = []  # the limit that is set, then one entry for each caller that needs it
@@ -159,6 +161,16 @@ def blas_on_one_thread(work: int | None = None) -> Iterator[None]:
             _LIMITS.pop()
             if len(_LIMITS) == 1:
                 _LIMITS.pop().restore_original_limits()
+
+
+def blas_for_samples(X: Any) -> AbstractContextManager[None]:
+    """One thread of BLAS for samples so small that their products take less than some 30 ms on it.
+
+    Its threads would save little, and cost much where other processes use the cores.
+    """
+    shape = getattr(X, "shape", (len(X),) if isinstance(X, list) else ())
+    n, d = (*shape, UNKNOWN_FEATURES)[:2] if shape else (0, 0)
+    return blas_on_one_thread() if n * n * max(d, UNKNOWN_FEATURES) <= SMALL_WORK else nullcontext()
 
 
 @cache

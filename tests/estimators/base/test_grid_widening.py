@@ -100,8 +100,18 @@ def test_values_that_a_model_does_not_take_are_not_followed():
     )
     search.fit(noise + 2 * (np.arange(60) % 2)[:, None], np.arange(60) % 2)
     assert all(cell["reg_param"] <= 1 for cell in search.cv_results_["params"])
-    with pytest.raises(ValueError, match="fits failed"):
+    with pytest.raises(ValueError, match="fits failed") as failed:
         WideningSearchCV(QuadraticDiscriminantAnalysis(), {"reg_param": [2.0, 3.0]}).fit(X, Y)
+    assert isinstance(failed.value.__cause__, ParameterError)  # of the first fit
+
+
+def test_a_mistake_in_a_classifier_is_not_taken_for_a_failed_fit():
+    class Wrong(LogisticRegression):
+        def fit(self, X, y):
+            raise TypeError("a mistake")
+
+    with pytest.raises(TypeError, match="a mistake"):
+        WideningSearchCV(Wrong(), {"C": [0.1, 1.0]}).fit(X, Y)
 
 
 def test_widened_cells_of_an_svm_are_those_of_a_grid_search():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.columns import TableContents, format_names
 from separatrix.data.formats.one_hot import as_dataset
@@ -17,6 +18,7 @@ _QUOTED = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE | re.DOTALL)
 _CELL = re.compile(rf"\s*({_QUOTED}|[^,\t]*)\s*(,|\t|$)")
 _PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|[^,]*)\s*(,|$)")
+_WEIGHT = re.compile(r"\s*,\s*\{\s*[0-9.eE+-]+\s*\}$")
 _NUMERIC = ("numeric", "real", "integer")
 
 
@@ -38,13 +40,17 @@ def scan_arff(source: ByteSource, *, encoding: str | None = None, **options: Any
     source.use_encoding(encoding)
     lines = source.lines()
     attributes = _read_header(source, lines)
+    weighted: list[int] = []
+    rows = _rows(source, lines, attributes, weighted)
     contents = scan_rows(
-        *(source, [attribute.name for attribute in attributes], _rows(source, lines, attributes)),
+        *(source, [attribute.name for attribute in attributes], rows),
         how=f"{len(attributes)} declared attributes",
         **options,
     )
     roles = {a.name: "category" for a in attributes if a.type == "nominal" and len(a.values) > 2}
-    return contents._replace(roles=roles)
+    number = count_of(len(weighted), "row")
+    notes = (f"the weights of {number}, such as {{2}}, are not used",) if weighted else ()
+    return contents._replace(roles=roles, notes=(*contents.notes, *notes))
 
 
 def _read_header(source: ByteSource, lines: Iterator[tuple[int, bytes]]) -> list[Attribute]:
@@ -83,14 +89,21 @@ def _declare(declared: re.Match[str]) -> Attribute | None:
 
 
 def _rows(
-    source: ByteSource, lines: Iterator[tuple[int, bytes]], attributes: list[Attribute]
+    source: ByteSource,
+    lines: Iterator[tuple[int, bytes]],
+    attributes: list[Attribute],
+    weighted: list[int],
 ) -> Iterator[list[Any]]:
+    """The cells of each row; `weighted` gets the lines of rows that have a weight."""
     known = [set(attribute.values) for attribute in attributes]
     zero = [_default(attribute) for attribute in attributes]
     for number, line in lines:
         text = source.decode(line, number).strip()
         if not text or text.startswith("%"):
             continue
+        if text.endswith("}") and (weight := _WEIGHT.search(text)):
+            text = text[: weight.start()]
+            weighted.append(number)
         sparse = text.startswith("{") and text.endswith("}")
         cells = _split_sparse(text[1:-1], zero) if sparse else _split_cells(text)
         if cells is None or len(cells) != len(attributes):

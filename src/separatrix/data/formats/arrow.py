@@ -32,45 +32,21 @@ from separatrix.validation import require_choice
 Batches = Callable[[Sequence[str]], Iterable[Any]]
 
 
-def read_arrow(
-    source: ByteSource,
-    *,
-    target: str | int | None = "auto",
-    missing_label: MissingLabel = "error",
-    features: Sequence[str] | None = None,
-) -> Dataset:
+def read_arrow(source: ByteSource, **options: Any) -> Dataset:
     """The samples of a Parquet, Feather or Arrow file; the first bytes tell which it is.
 
-    Integers, floats and decimals are numbers; texts, booleans, dates and times are categories. Options
-    and one-hot categories are as for `read_csv`.
+    Integers, floats and decimals are numbers; texts, booleans, dates and times are categories. The
+    options target, missing_label and features, and one-hot categories, are as for `read_csv`.
     """
-    contents = scan_arrow(source, target=target, missing_label=missing_label, features=features)
-    return as_dataset(source, contents)
+    return as_dataset(source, scan_arrow(source, **options))
 
 
-def scan_arrow(
-    source: ByteSource,
-    *,
-    target: str | int | None = "auto",
-    missing_label: MissingLabel = "error",
-    features: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
-    as_text: Sequence[str] = (),
-    by_columns: bool = False,
-) -> TableContents:
-    """The columns of a Parquet, Feather or Arrow file; options as for `scan_csv`."""
+def scan_arrow(source: ByteSource, **options: Any) -> TableContents:
+    """The columns of a Parquet, Feather or Arrow file; options as for `collect_columns`."""
     content = source.read_all()
     with _refuse_damaged(source):
         schema, batches = _open_content(source, content)
-        return collect_columns(
-            *(source, schema, batches),
-            target=target,
-            missing_label=missing_label,
-            features=features,
-            columns=columns,
-            as_text=as_text,
-            by_columns=by_columns,
-        )
+        return collect_columns(source, schema, batches, **options)
 
 
 @contextmanager

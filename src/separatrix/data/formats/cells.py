@@ -47,15 +47,14 @@ class RecordSplitter:
     def normalize(self, raw: bytes, start: int = 0) -> tuple[bytes, int]:
         """Complete records from an offset on as text for pyarrow, and the offset where they end."""
         block = raw[start:] if start else raw
-        is_text = _is_utf8(block)  # pyarrow cannot report rows that are not
-        if is_text and b'"' not in block:
+        if b'"' not in block:
             if self._by_blanks:
                 single = re.sub(rb"[ \t]+", b" ", block)
                 block = re.sub(rb" ?([\r\n]) ?", rb"\1", single).strip(b" ")
             elif self.columns == 1:
                 block = re.sub(b"(?m)^[%b]+\r?$" % self.blanks, b"", block)
             return block, len(raw)
-        if is_text and not self._by_blanks and self.columns > 1:
+        if not self._by_blanks and self.columns > 1:
             end = self._end_of_regular(block)
             if end is not None:
                 return block[:end], start + end
@@ -141,10 +140,3 @@ class RecordSplitter:
     def _behind_blanks(self, block: bytes, offset: int) -> int:
         found = self._skip_blanks.match(block, offset)
         return found.end() if found else offset
-
-
-def _is_utf8(block: bytes) -> bool:
-    try:
-        return block.isascii() or bool(block.decode())
-    except UnicodeDecodeError:
-        return False

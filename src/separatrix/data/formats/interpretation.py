@@ -10,14 +10,24 @@ import numpy as np
 
 from separatrix.data.data_table import Category
 from separatrix.data.formats.columns import ColumnTable, format_names
-from separatrix.data.numerals import MISSING_WORDS, is_missing, is_numeral, parse_numbers
-
-FEW_WORDS = 0.05
-"""A column is read as numbers if at most this share of its cells are other texts."""
+from separatrix.data.numerals import (
+    FEW_WORDS,
+    MISSING_WORDS,
+    find_unit,
+    is_limit,
+    is_missing,
+    is_numeral,
+    join_unit,
+    parse_numbers,
+    split_unit,
+    strip_unit,
+)
 
 MOST_DIFFERENT_WORDS = 5
-"""... and at most this many different ones."""
+"""A column is read as numbers if at most this many different cells are other texts, in few rows."""
 
+LEAST_BESIDE_LIMITS = 10
+"""Different numbers of a column in which <0.5 is a limit; else it is one of a few words."""
 
 _SAMPLE = 20
 
@@ -55,28 +65,49 @@ def as_numbers(
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     if (not len(values) or _begins_with_zero(values)) and not forced:
         return None
-    if not forced and not _may_be_numbers(values, counts):
+    known, unit = split_unit(convention or "")
+    unit = unit or ("" if convention else find_unit(values, counts))
+    texts = strip_unit(values, unit) if unit else values
+    if not forced and not _may_be_numbers(texts, counts):
         return None
-    parsed = parse_numbers(values, counts, convention)
+    parsed = parse_numbers(texts, counts, known or None)
+    limits = np.array([is_limit(text) for text in texts], dtype=bool)
+    if limits.any() and not forced and not _are_limits(limits, counts):
+        wrong = parsed.wrong | limits
+        parsed = parsed._replace(values=np.where(limits, np.nan, parsed.values), wrong=wrong)
+        limits[:] = False
     wrong = np.flatnonzero(parsed.wrong)
     rows, bad = int(counts.sum()), int(counts[wrong].sum())
     right = int(counts[~np.isnan(parsed.values)].sum())
     few = len(wrong) <= MOST_DIFFERENT_WORDS and bad <= FEW_WORDS * rows
     if not forced and (not right or not few):
         return None
-    notes = []
-    if bad:
-        words = format_names([values[i] for i in wrong], 3)
-        notes.append(
-            f"{name}: {bad:,} of {rows:,} cells {'is no number' if bad == 1 else 'are not numbers'} "
-            f"({words}) and count{'s' * (bad == 1)} as missing; --category {shlex.quote(name)} keeps "
-            f"{'it as a word' if bad == 1 else 'them as words'}"
-        )
-    if parsed.convention != "plain":
-        example = next(values[i] for i in range(len(values)) if not np.isnan(parsed.values[i]))
-        shown = f"{parsed.values[values.index(example)]:g}"
-        notes.append(f"{name}: numbers written as {parsed.convention}: {example!r} is {shown}")
-    return NumberColumn(np.append(parsed.values, np.nan)[codes], parsed.convention, notes)
+    notes = [_note_wrong(name, [values[i] for i in wrong], bad, rows)] if bad else []
+    if limits.any():
+        example, count = values[int(limits.argmax())], int(counts[limits].sum())
+        verb = "is a limit and counts" if count == 1 else "are limits and count"
+        notes.append(f"{name}: {count:,} of {rows:,} cells, such as {example!r}, {verb} as numbers")
+    if parsed.convention != "plain" or unit:
+        i = int(np.argmin(np.isnan(parsed.values)))
+        written = f"numbers in {unit}" if unit else f"numbers written as {parsed.convention}"
+        notes.append(f"{name}: {written}: {values[i]!r} is {parsed.values[i]:g}")
+    found = np.append(parsed.values, np.nan)[codes]
+    return NumberColumn(found, join_unit(parsed.convention, unit), notes)
+
+
+def _are_limits(limits: Any, counts: Any) -> bool:
+    """Whether marked cells are limits among many numbers, and not classes such as <18 and >18."""
+    few = counts[limits].sum() <= counts.sum() / 2
+    return bool(few and (~limits).sum() >= LEAST_BESIDE_LIMITS)
+
+
+def _note_wrong(name: str, words: list[str], bad: int, rows: int) -> str:
+    one = bad == 1
+    return (
+        f"{name}: {bad:,} of {rows:,} cells {'is no number' if one else 'are not numbers'} "
+        f"({format_names(words, 3)}) and count{'s' * one} as missing; --category {shlex.quote(name)} "
+        f"keeps {'it as a word' if one else 'them as words'}"
+    )
 
 
 def _may_be_numbers(values: list[str], counts: Any) -> bool:

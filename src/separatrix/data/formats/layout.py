@@ -12,7 +12,8 @@ from itertools import islice
 from separatrix.data.numerals import MISSING, is_missing, is_number, is_numeral
 from separatrix.data.streams import BLOCK, ByteSource, unpacked_suffix
 
-DELIMITERS = (",", ";", "\t", "|", " ")
+DELIMITERS = (",", ";", "\t", "|", "^", " ", ":")
+"""In the order of preference; a colon also stands in times, so that it must give three cells."""
 DELIMITER_NAMES = {
     "tab": "\t",
     "\\t": "\t",
@@ -20,6 +21,8 @@ DELIMITER_NAMES = {
     "comma": ",",
     "semicolon": ";",
     "pipe": "|",
+    "caret": "^",
+    "colon": ":",
 }
 """Words for delimiters, for a command line."""
 
@@ -46,9 +49,9 @@ class TableLayout:
     units: bool = False  # whether a row of units follows the header
 
     def __str__(self) -> str:
-        words = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes", " ": "blanks"}
+        words = {"\t": "tab", " ": "blank", **{v: k for k, v in DELIMITER_NAMES.items() if v > " "}}
         header = "header" if self.header else "no header"
-        return f"{self.encoding.upper()}, {words[self.delimiter]}, {header}"
+        return f"{self.encoding.upper()}, {words[self.delimiter]}s, {header}"
 
 
 def text_blocks(source: ByteSource, size: int = BLOCK) -> Iterator[bytes]:
@@ -80,7 +83,7 @@ def detect_layout(
             break
     source.rewind(*start)
     _require_no_page(source, head)
-    title = _find_title(head[:_SAMPLE_BYTES], (delimiter,) if delimiter else DELIMITERS[:4])
+    title = _find_title(head[:_SAMPLE_BYTES], (delimiter,) if delimiter else DELIMITERS[:5])
     skipped: tuple[str, ...] = ()
     if title:
         skipped = (_note_title(title),)
@@ -213,13 +216,22 @@ def _detect_delimiter(text: str) -> str:
     found = []
     for delimiter in DELIMITERS:
         sizes = {len(row) for row in _sample_records(text, delimiter)[:20]}
-        if len(sizes) == 1 and sizes.pop() > 1:
+        if len(sizes) == 1 and sizes.pop() > (2 if delimiter == ":" else 1):
             found.append(delimiter)
     first = text.split("\n", 1)[0]
     if not found:
-        return max(DELIMITERS[:4], key=first.count)
+        return max(DELIMITERS[:5], key=first.count)
     decimal = found[0] == "," and len(found) > 1 and found[1] != " "
     return found[1] if decimal and not _DECIMAL_COMMA.search(text) else found[0]
+
+
+def splits_evenly(text: str) -> bool:
+    """Whether a rare delimiter, a caret or colons, splits the first records into equally many cells.
+
+    >>> splits_evenly("a:b:c\\n1:2:x\\n"), splits_evenly("12:30\\n14:05\\n"), splits_evenly("a:b:c")
+    (True, False, False)
+    """
+    return text.count("\n") > 1 and _detect_delimiter(text) in "^:" and "," not in text
 
 
 def _has_header(records: list[list[str]]) -> bool:

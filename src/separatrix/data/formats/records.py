@@ -111,7 +111,7 @@ class _RecordReader:
         held, position, header = b"", self.start[0], self.layout.header + self.layout.units
         for block in self._batches():
             block = held + block if held else block
-            self._require_no_zero_byte(block, position)
+            self._require_text(block, position)
             start = 0
             if header:
                 ends = (end for _, end in self._split(_RecordBlock(block, position)))
@@ -146,7 +146,15 @@ class _RecordReader:
         if parts:
             yield b"".join(parts)
 
-    def _require_no_zero_byte(self, block: bytes, position: int) -> None:
+    def _require_text(self, block: bytes, position: int) -> None:
+        """Refuse bytes that are not UTF-8, which pyarrow could not locate, and zero bytes."""
+        try:
+            if not block.isascii():
+                block.decode()
+        except UnicodeDecodeError as error:
+            line, column = locate(block, self._line(position), error.start)
+            begin = error.start - column + 1
+            self.source.decode(block[begin : error.end], line)
         offset = block.find(b"\0")
         if offset >= 0:
             raise self.source.error(
@@ -260,15 +268,8 @@ class _RecordReader:
         return table
 
     def _find_error(self, block: _RecordBlock) -> DataFileError:
-        """Why pyarrow cannot read a block: a wrong record, or text that is not UTF-8."""
-        used = [i for i, name in enumerate(self.layout.names) if name in self.used]
-        for cells, _ in self._split(block):
-            for i in used:
-                try:
-                    cells[i].text.decode()
-                except UnicodeDecodeError:  # in the raw bytes, its offset is exact
-                    where = locate(block.raw, self._line(block.position), cells[i].offset)
-                    self.source.decode(block.raw[cells[i].offset :], *where)
+        """Why pyarrow cannot read a block: a wrong record."""
+        deque(self._split(block), maxlen=0)  # refuses it
         line = self._line(block.position)
         return self.source.error(line, found="unreadable records", expected="delimited text")
 

@@ -34,12 +34,13 @@ def read_csv(
 ) -> Dataset:
     """The samples of a table: columns of numbers, then one-hot columns of categories.
 
-    Numbers may have a decimal comma, thousands separators, a currency or a percent sign, the same in all
-    rows of a column. A column of other texts is a category: X has a column "name=value" of zeros and
-    ones for each of its values, sorted, after the columns of numbers. Missing values are "", ?, NA, N/A,
-    n/a, #N/A, NaN, nan, -nan, null, NULL and None, among numbers also -, n.a. and Excel's errors: NaN in
-    a column of numbers, zero in all columns of a category. X is a CSR matrix if categories make it over
-    1,000 columns wide and ten times as wide as the table. `read_table` keeps the columns as they are.
+    Numbers may have a decimal comma, thousands separators, a currency or a percent sign or a unit, the
+    same in all rows of a column. A column of other texts is a category: X has a column "name=value" of
+    zeros and ones for each of its values, sorted, after the columns of numbers. Missing values are "", ?,
+    NA, N/A, n/a, #N/A, NaN, nan, -nan, null, NULL and None, among numbers also -, n.a. and Excel's
+    errors: NaN in a column of numbers, zero in all columns of a category. X is a CSR matrix if categories
+    make it over 1,000 columns wide and ten times as wide as the table. `read_table` keeps the columns as
+    they are.
 
     Parameters
     ----------
@@ -53,9 +54,9 @@ def read_csv(
         numbers, or if all of it is text that does not recur in the first 100 rows. Columns without a
         name are x1, x2, ... by their position.
     delimiter
-        One of , ; tab | and blank; a run of blanks counts as one. None: what Excel's line sep=; says, a
-        tab for .tsv and .tab, else the first of these that splits the first 20 rows into equally many
-        cells, more than one.
+        One of , ; tab | ^ blank and :, a run of blanks counts as one. None: what Excel's line sep=; says,
+        a tab for .tsv and .tab, else the first of these that splits the first 20 rows into equally many
+        cells, more than one; colons more than two.
     encoding
         Of the text. None: detected: UTF-8, UTF-16, else Windows-1252 with a note.
     missing_label

@@ -16,6 +16,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 
+from separatrix.errors import SeparatrixError
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -198,12 +199,18 @@ class WideningSearchCV(GridSearchCV):
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Choose on samples X and labels y, then fit the best cell to all of them."""
+        first: Exception | None = None
         if self._is_plain(X, y) and not params:
             try:
                 return self._fit_plainly(X, y)
-            except Exception:  # `GridSearchCV` counts failures, and says which cells failed
-                pass
-        super().fit(X, y, **params)
+            except (SeparatrixError, ValueError, ArithmeticError) as error:
+                first = error  # `GridSearchCV` counts failures, and says which cells failed
+        try:
+            super().fit(X, y, **params)
+        except Exception as error:
+            if first is None:
+                raise
+            raise error from first
         return self
 
     def _is_plain(self, X: Any, y: Any) -> bool:

@@ -37,6 +37,8 @@ class KNeighborsCV(ClassifierMixin, Estimator):
     ----------
     k_max
         The largest number to choose from. At least 1; of n samples at most n - 1 are neighbours.
+    widen
+        How often the largest number may be doubled while it is the best. At least 0.
     estimator
         A `KNeighborsClassifier` with all other parameters. None: the default.
 
@@ -44,6 +46,8 @@ class KNeighborsCV(ClassifierMixin, Estimator):
     ----------
     best_k_, best_score_
         The number chosen, and its leave-one-out accuracy.
+    k_max_
+        The largest number tried.
     estimator_
         The `KNeighborsClassifier` with that number.
 
@@ -57,6 +61,7 @@ class KNeighborsCV(ClassifierMixin, Estimator):
 
     k_max: int = integer(30, least=1)
     _: KW_ONLY
+    widen: int = integer(0, least=0)
     estimator: KNeighborsClassifier | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -64,9 +69,12 @@ class KNeighborsCV(ClassifierMixin, Estimator):
         self._check_parameters()
         model = self._model()
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        model.set_params(k_max=max(1, min(int(self.k_max), rows - 1)))
-        model.fit(X, y, sample_weight=sample_weight)
-        self.best_k_ = int(model.best_k_)
+        for doubled in range(int(self.widen) + 1):
+            self.k_max_ = max(1, min(int(self.k_max) * 2**doubled, rows - 1))
+            model.set_params(k_max=self.k_max_).fit(X, y, sample_weight=sample_weight)
+            self.best_k_ = int(model.best_k_)
+            if self.best_k_ < self.k_max_ or self.k_max_ == rows - 1:
+                break
         self.best_score_ = float(model.accuracy_by_k_[self.best_k_ - 1])
         self.estimator_ = model.set_params(n_neighbors=self.best_k_, k_max=None)
         if model.smoothing == 0 and sample_weight is None:
@@ -157,7 +165,7 @@ def edge_params(model: Any) -> dict[str, str]:
     """
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if isinstance(last, KNeighborsCV):
-        return {"n_neighbors": "largest"} if last.best_k_ == last.k_max > 1 else {}
+        return {"n_neighbors": "largest"} if last.best_k_ == last.k_max_ > 1 else {}
     return {name.split("__")[-1]: end for name, end in getattr(last, "edges_", {}).items()}
 
 

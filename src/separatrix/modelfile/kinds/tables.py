@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.data.data_table import DROPPED, KEPT, NUMERIC, ColumnSpec
 from separatrix.data.dates import FORMATS as DATE_FORMATS
-from separatrix.data.numerals import BOOLEANS, CONVENTIONS
+from separatrix.data.numerals import BOOLEANS, is_convention
 from separatrix.estimators.table_blocks import (
     PARTS,
     PERIODS,
@@ -26,7 +26,6 @@ from separatrix.modelfile.labels import Labels, WordList
 NAMES = Labels("c", rising=False)
 WORDS = Labels("c", rising=False, distinct=False)
 FORMATS = {
-    "number": ("", *CONVENTIONS),
     "boolean": tuple("/".join(pair) for pair in BOOLEANS),
     "date": DATE_FORMATS,
 }
@@ -114,8 +113,9 @@ def _check(model: Any, sizes: f.ShapeEnv) -> None:
     roles = [spec.role for spec in model.columns_]
     for spec in model.columns_:
         s.require(spec.role in (*KEPT, *DROPPED), "column_roles", "known roles", spec.role)
-        known = FORMATS.get(spec.role, ("",))
-        s.require(spec.format in known, "column_formats", f"a format of a {spec.role}", spec.format)
+        known = spec.format in FORMATS.get(spec.role, ("",))
+        known = known or (spec.role == "number" and is_convention(spec.format))
+        s.require(known, "column_formats", f"a format of a {spec.role}", spec.format)
     kept = [spec.name for spec in model.columns_ if spec.kept]
     s.require(len(kept) == sizes["d"] > 0, "n_features_in_", str(len(kept)), sizes["d"])
     names = list(model.feature_names_in_)

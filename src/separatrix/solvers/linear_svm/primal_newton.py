@@ -12,6 +12,7 @@ Symbols: as in `linear_svm`; H the second derivative without the penalty, g the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from scipy.sparse import issparse
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
+from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearFit,
     LinearProblem,
@@ -34,6 +36,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
 from separatrix.solvers.rows import CompiledRows, value_at
 from separatrix.types import Codes, Flags, Matrix, Vector
 
+ONE_THREAD = 500  # features up to which more threads of BLAS factor H no faster
 DIRECT = 2000  # features up to which H is held and factored; above, conjugate gradients
 FIRST_SLOPE, STEEPER, STEEPEST = 2.0, 3.0, 1e3  # times the price; the last times price |x|^2
 SHARE = 0.3  # of the whole duality gap that may be left from minimising one curve
@@ -336,12 +339,13 @@ class HingeCurvature:
 def solve_definite(M: Matrix, g: Vector) -> Vector:
     """M^-1 g; where rounding left M not positive, a little is added to its diagonal."""
     little = 1e-13 * float(np.diag(M).max())
-    while True:
-        factor, failed = dpotrf(M, clean=0)
-        if not failed:
-            return np.asarray(dpotrs(factor, g)[0])
-        M[np.diag_indices_from(M)] += little
-        little *= 10.0
+    with blas_on_one_thread(len(g) ** 3 // 3) if len(g) <= ONE_THREAD else nullcontext():
+        while True:
+            factor, failed = dpotrf(M, clean=0)
+            if not failed:
+                return np.asarray(dpotrs(factor, g)[0])
+            M[np.diag_indices_from(M)] += little
+            little *= 10.0
 
 
 def _conjugate_gradients(
