@@ -1,0 +1,76 @@
+"""What the reference adds to docstrings: types and defaults, from the signature."""
+
+import inspect
+import re
+
+SECTION = re.compile(r"^-{3,}\s*$")
+
+
+def own_methods(fullname):
+    """Public methods of a class that separatrix defines, in alphabetical order; `fit` is first."""
+    owner = _import(fullname)
+    found = {}
+    for base in reversed(owner.__mro__):
+        if base.__module__.startswith("separatrix"):
+            found |= {name: base for name in vars(base) if not name.startswith("_")}
+    methods = [name for name in found if _is_method(owner, name)]
+    return sorted(methods, key=lambda name: (name != "fit", name))
+
+
+def _import(fullname):
+    module, name = fullname.rsplit(".", 1)
+    return getattr(__import__(module, fromlist=[name]), name)
+
+
+def _is_method(owner, name):
+    attribute = inspect.getattr_static(owner, name)
+    if isinstance(attribute, property) or not hasattr(owner, name):
+        return type(attribute).__name__ == "_AvailableIfDescriptor"
+    return callable(getattr(owner, name)) and not inspect.isclass(getattr(owner, name))
+
+
+def describe_parameters(lines, signature):
+    """Give each parameter a line of its own with its type and default; a group keeps one text."""
+    found, inside = [], False
+    for position, line in enumerate(lines):
+        following = lines[position + 1] if position + 1 < len(lines) else ""
+        if SECTION.match(following):
+            inside = line.strip() in {"Parameters", "Other Parameters"}
+        heading = SECTION.match(line) or SECTION.match(following)
+        if not inside or heading or not line.strip() or line[0].isspace() or " : " in line:
+            found.append(line)
+            continue
+        for name in line.split(","):
+            words = _words(signature.get(name.strip().lstrip("*")))
+            found.append(f"{name.strip()} : {words}" if words else name.strip())
+    return found
+
+
+def _words(parameter):
+    """Type and default of a parameter as numpydoc writes them."""
+    if parameter is None:
+        return ""
+    words = []
+    if parameter.annotation is not inspect.Parameter.empty:
+        annotation = parameter.annotation
+        text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        words.append(text.replace("Any", "object").replace(" | ", " or ").replace("typing.", ""))
+    if parameter.default is not inspect.Parameter.empty:
+        words.append(f"default {parameter.default!r}")
+    return ", ".join(words)
+
+
+def _process(_app, what, _name, obj, _options, lines):
+    if what not in {"class", "function", "method"} or not lines:
+        return
+    try:
+        signature = inspect.signature(obj).parameters
+    except (TypeError, ValueError):
+        return
+    lines[:] = describe_parameters(lines, signature)
+
+
+def setup(app):
+    """Before numpydoc, which has the priority 500."""
+    app.connect("autodoc-process-docstring", _process, priority=400)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,44 @@
+"""Public names in the text of Markdown pages become links to their pages in the reference."""
+
+import importlib
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.plots")
+
+
+def public_names():
+    """Full name of every public name, by its short name."""
+    found = {}
+    for package in PACKAGES:
+        for name in importlib.import_module(package).__all__:
+            found.setdefault(name, f"{package}.{name}")
+    return found
+
+
+class LinkNames(SphinxTransform):
+    """Replace `SVC` by a link to its page, outside of headings and links."""
+
+    default_priority = 400
+
+    def apply(self, **_options):
+        if not self.env.doc2path(self.env.docname).endswith(".md"):
+            return
+        names = public_names()
+        for literal in list(self.document.findall(nodes.literal)):
+            target = names.get(literal.astext())
+            if target is None or isinstance(literal.parent, nodes.title | nodes.reference):
+                continue
+            link = addnodes.pending_xref(
+                "", refdomain="py", reftype="obj", reftarget=target, refdoc=self.env.docname
+            )
+            literal.replace_self(link)
+            link += literal
+
+
+def setup(app):
+    """Register the transform."""
+    app.add_transform(LinkNames)
+    return {"parallel_read_safe": True}
