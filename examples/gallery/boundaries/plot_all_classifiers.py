@@ -54,11 +54,11 @@ sets = {
 figure, axes = plt.subplots(len(MODELS), len(sets), figsize=(7.5, 21), sharex="col", sharey="col")
 for column, (name, (X, y)) in enumerate(sets.items()):
     X = StandardScaler().fit_transform(X)
-    span = np.linspace(-2.6, 2.6, 120)
+    span = np.linspace(-2.6, 2.6, 80)
     plane = np.stack(np.meshgrid(span, span), axis=-1).reshape(-1, 2)
     for row, (title, model) in enumerate(MODELS.items()):
         model.fit(X[:100], y[:100])
-        classes = model.predict(plane).reshape(120, 120)
+        classes = model.predict(plane).reshape(80, 80)
         panel = axes[row, column]
         panel.contourf(span, span, classes, levels=[-1, 0.5, 2], colors=["#cfe0f2", "#f8d9c4"])
         panel.scatter(

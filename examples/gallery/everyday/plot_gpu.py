@@ -14,8 +14,8 @@ from separatrix import SVCCV
 from separatrix.errors import DeviceError
 
 rng = np.random.default_rng(0)
-y = rng.integers(0, 5, 600)
-X = rng.normal(size=(5, 20))[y] + rng.normal(scale=1.5, size=(600, 20))
+y = rng.integers(0, 3, 300)
+X = rng.normal(size=(3, 20))[y] + rng.normal(scale=1.5, size=(300, 20))
 for device in ("cpu", "cuda"):
     search = SVCCV(Cs=[0.1, 1, 10], gammas=[0.01, 0.05], cv=5, device=device)
     try:
@@ -29,9 +29,6 @@ for device in ("cpu", "cuda"):
 # %%
 # All boundaries of a search advance together. The mean accuracy of all cells is the same on every device.
 
-scores = (
-    np.asarray(search.cv_results_["mean_test_score"]) if hasattr(search, "cv_results_") else None
-)
 search = SVCCV(Cs=[0.1, 1, 10], gammas=[0.01, 0.05], cv=5, device="auto").fit(X, y)
 figure, panel = plt.subplots(figsize=(5, 3))
 panel.imshow(np.asarray(search.cv_results_["mean_test_score"]).reshape(3, 2), cmap="viridis")
