@@ -68,7 +68,6 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "backreferences_dir": "gallery/uses",
     "doc_module": ("separatrix",),
-    "reference_url": {"separatrix": None},
     "inspect_global_variables": True,
     "image_scrapers": ("gallery_figures.scrape",),
     "reset_modules": ("gallery_figures.reset", "seaborn"),

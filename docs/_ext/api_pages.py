@@ -4,6 +4,7 @@ import inspect
 import re
 
 SECTION = re.compile(r"^-{3,}\s*$")
+NAMED = {"Parameters", "Other Parameters", "Attributes", "Returns"}
 
 
 def own_methods(fullname):
@@ -26,7 +27,8 @@ def _is_method(owner, name):
     attribute = inspect.getattr_static(owner, name)
     if isinstance(attribute, property) or not hasattr(owner, name):
         return type(attribute).__name__ == "_AvailableIfDescriptor"
-    return callable(getattr(owner, name)) and not inspect.isclass(getattr(owner, name))
+    value = getattr(owner, name)
+    return callable(value) and getattr(value, "__module__", "").startswith("separatrix")
 
 
 def describe_parameters(lines, signature):
@@ -46,6 +48,30 @@ def describe_parameters(lines, signature):
     return found
 
 
+def escape_text(lines):
+    """Escape `|w|` and `coef_` in sentences, which reStructuredText would take for references.
+
+    Examples, literals and the names that head an entry of a section stay as they are.
+    """
+    found, section, in_example = [], "", False
+    for position, line in enumerate(lines):
+        following = lines[position + 1] if position + 1 < len(lines) else ""
+        if SECTION.match(following):
+            section = line.strip()
+        in_example = line.strip().startswith(">>>") or (in_example and bool(line.strip()))
+        head = section in NAMED and line[:1].strip() != ""
+        found.append(line if in_example or head or SECTION.match(line) else _escape(line))
+    return found
+
+
+def _escape(line):
+    parts = re.split(r"(`+[^`]*`+)", line)
+    parts[::2] = [
+        re.sub(r"(?<!\\)\|", r"\\|", re.sub(r"(\w)_(?!\w)", r"\1\\_", part)) for part in parts[::2]
+    ]
+    return "".join(parts)
+
+
 def _words(parameter):
     """Type and default of a parameter as numpydoc writes them."""
     if parameter is None:
@@ -61,7 +87,8 @@ def _words(parameter):
 
 
 def _process(_app, what, _name, obj, _options, lines):
-    if what not in {"class", "function", "method"} or not lines:
+    lines[:] = escape_text(lines)
+    if what not in {"class", "function", "method"}:
         return
     try:
         signature = inspect.signature(obj).parameters

@@ -15,7 +15,7 @@ STYLE = {
 }
 
 
-def scrape(block, block_vars, gallery_conf):
+def scrape(_block, block_vars, gallery_conf):
     """Save the figures of a block: the open ones, and those that it has assigned to a variable."""
     names = block_vars["example_globals"]
     seen = block_vars.setdefault("seen_figures", names.setdefault("__figures__", set()))

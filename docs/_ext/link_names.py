@@ -1,6 +1,7 @@
 """Public names in the text of Markdown pages become links to their pages in the reference."""
 
 import importlib
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
@@ -24,7 +25,7 @@ class LinkNames(SphinxTransform):
     default_priority = 400
 
     def apply(self, **_options):
-        if not self.env.doc2path(self.env.docname).endswith(".md"):
+        if Path(self.env.doc2path(self.env.docname)).suffix != ".md":
             return
         names = public_names()
         for literal in list(self.document.findall(nodes.literal)):
