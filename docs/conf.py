@@ -1,7 +1,6 @@
 """How the pages become a site: Markdown pages, gallery scripts and docstrings, without a network."""
 
 import sys
-import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -31,12 +30,11 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "_ext", "_templates", "gallery/**/*.md5", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
-suppress_warnings = ["config.cache"]  # functions of this file: nothing is lost but time
 
 # The reference: `api.rst` lists the names, the docstrings are the text.
 default_role = "py:obj"
 autosummary_generate = True
-autosummary_context = {"own_methods": api_pages.own_methods}
+autosummary_context = {"methods_of": api_pages.methods_by_class()}
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"
@@ -79,7 +77,6 @@ sphinx_gallery_conf = {
     "default_thumb_file": str(HERE / "_static" / "logo.png"),
     "write_computation_times": False,
 }
-warnings.filterwarnings("error", module=r"__main__")
 
 html_theme = "furo"
 html_title = "separatrix"

@@ -1,26 +1,33 @@
 """What the reference adds to docstrings: types and defaults, from the signature."""
 
+import importlib
 import inspect
 import re
 
+PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.errors")
 SECTION = re.compile(r"^-{3,}\s*$")
 NAMED = {"Parameters", "Other Parameters", "Attributes", "Returns"}
 
 
-def own_methods(fullname):
+def methods_by_class():
+    """Names of the methods to show, by the full name of every public class."""
+    found = {}
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in getattr(module, "__all__", vars(module)):
+            if inspect.isclass(getattr(module, name)):
+                found[f"{package}.{name}"] = own_methods(getattr(module, name))
+    return found
+
+
+def own_methods(owner):
     """Public methods of a class that separatrix defines, in alphabetical order; `fit` is first."""
-    owner = _import(fullname)
     found = {}
     for base in reversed(owner.__mro__):
         if base.__module__.startswith("separatrix"):
             found |= {name: base for name in vars(base) if not name.startswith("_")}
     methods = [name for name in found if _is_method(owner, name)]
     return sorted(methods, key=lambda name: (name != "fit", name))
-
-
-def _import(fullname):
-    module, name = fullname.rsplit(".", 1)
-    return getattr(__import__(module, fromlist=[name]), name)
 
 
 def _is_method(owner, name):
