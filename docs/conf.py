@@ -25,6 +25,7 @@ extensions = [
     "api_pages",
     "benchmark_pages",
     "link_names",
+    "mathml",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -33,6 +34,7 @@ templates_path = ["_templates"]
 
 # The reference: `api.rst` lists the names, the docstrings are the text.
 default_role = "py:obj"
+smartquotes = False  # 'rbf' stays what one types
 autosummary_generate = True
 autosummary_context = {"methods_of": api_pages.methods_by_class()}
 autodoc_typehints = "none"
@@ -78,6 +80,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "separatrix"
 html_static_path = ["_static"]

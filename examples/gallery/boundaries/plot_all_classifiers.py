@@ -51,23 +51,22 @@ sets = {
 # %%
 # Two thirds of the points train, one third tests; the number in a panel is the accuracy on the test points.
 
-figure, axes = plt.subplots(len(MODELS), len(sets), figsize=(7.5, 21), sharex="col", sharey="col")
-for column, (name, (X, y)) in enumerate(sets.items()):
+figure, axes = plt.subplots(2 * len(sets), 5, figsize=(11, 13), sharex=True, sharey=True)
+for number, (name, (X, y)) in enumerate(sets.items()):
     X = StandardScaler().fit_transform(X)
     span = np.linspace(-2.6, 2.6, 80)
     plane = np.stack(np.meshgrid(span, span), axis=-1).reshape(-1, 2)
-    for row, (title, model) in enumerate(MODELS.items()):
+    panels = axes[2 * number : 2 * number + 2].ravel()
+    for panel, (title, model) in zip(panels, MODELS.items(), strict=True):
         model.fit(X[:100], y[:100])
         classes = model.predict(plane).reshape(80, 80)
-        panel = axes[row, column]
         panel.contourf(span, span, classes, levels=[-1, 0.5, 2], colors=["#cfe0f2", "#f8d9c4"])
         panel.scatter(
             *X[:100].T, c=y[:100], cmap="coolwarm", s=10, edgecolor="white", linewidth=0.3
         )
         panel.set(xticks=[], yticks=[], xlim=(-2.6, 2.6), ylim=(-2.6, 2.6))
         panel.text(2.5, -2.5, f"{model.score(X[100:], y[100:]):.2f}", ha="right", fontsize=9)
-        if row == 0:
-            panel.set_title(name)
-        if column == 0:
-            panel.set_ylabel(title, fontsize=9)
+        panel.set_title(title, fontsize=9)
+    for panel in panels[::5]:
+        panel.set_ylabel(name)
 plt.show()

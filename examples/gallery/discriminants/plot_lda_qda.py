@@ -28,6 +28,7 @@ for panel, model in zip(axes, models, strict=True):
         span, span, classes, levels=[-0.5, 0.5, 1.5, 2.5], colors=["#cfe0f2", "#f8d9c4", "#d4ecd0"]
     )
     panel.scatter(*X.T, c=np.array(["#1f77b4", "#d62728", "#2ca02c"])[y], s=10)
+    panel.set(xlim=(-5, 8), ylim=(-5, 8))
     panel.set_title(
         f"{type(model).__name__}\ntraining accuracy {model.score(X, y):.2f}", fontsize=10
     )

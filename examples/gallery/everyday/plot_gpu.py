@@ -30,8 +30,10 @@ for device in ("cpu", "cuda"):
 # All boundaries of a search advance together. The mean accuracy of all cells is the same on every device.
 
 search = SVCCV(Cs=[0.1, 1, 10], gammas=[0.01, 0.05], cv=5, device="auto").fit(X, y)
-figure, panel = plt.subplots(figsize=(5, 3))
-panel.imshow(np.asarray(search.cv_results_["mean_test_score"]).reshape(3, 2), cmap="viridis")
+figure, panel = plt.subplots(figsize=(6, 3.2))
+panel.imshow(
+    np.asarray(search.cv_results_["mean_test_score"]).reshape(3, 2), cmap="viridis", aspect="auto"
+)
 panel.set_xticks([0, 1], ["gamma 0.01", "gamma 0.05"])
 panel.set_yticks([0, 1, 2], ["C 0.1", "C 1", "C 10"])
 panel.set_title("mean accuracy of the cells")

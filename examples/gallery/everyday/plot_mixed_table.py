@@ -42,5 +42,5 @@ weights = model[1].coef_[0]
 order = np.argsort(weights)
 figure, panel = plt.subplots(figsize=(6, 3.4))
 panel.barh([names[i] for i in order], weights[order], color="#3b6ea5")
-panel.set_xlabel(f"weight towards {model.classes_[1]!r}")
+panel.set_xlabel(f"weight towards {model.classes_[1]}")
 plt.show()

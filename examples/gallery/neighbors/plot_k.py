@@ -14,7 +14,7 @@ from separatrix.plots import plot_k
 X, y = load_digits(return_X_y=True)
 train, test = slice(0, 1200), slice(1200, None)
 model = KNeighborsClassifier(k_max=40).fit(X[train], y[train])
-print(f"best k {model.best_k_}, left-one-out accuracy {model.accuracy_by_k_.max():.3f}")
+print(f"best k {model.best_k_}, leave-one-out accuracy {model.accuracy_by_k_.max():.3f}")
 figure = plot_k(
     {"each left out": model, "test": model.score_by_k(X[test], y[test], 40)},
     n={"test": len(y[test])},

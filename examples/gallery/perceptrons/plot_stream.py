@@ -16,7 +16,7 @@ from separatrix.kernels import Gaussian
 X, y = load_digits(return_X_y=True)
 order = np.random.default_rng(0).permutation(len(y))
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6))
-for budget in (None, 150, 50):
+for budget in (None, 80, 30):
     model = KernelPerceptron(Gaussian(0.001), budget=budget, predictor="average")
     seen, scores, sizes = [], [], []
     for start in range(0, len(order), 120):
