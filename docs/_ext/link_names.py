@@ -7,6 +7,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
+LINKS = (nodes.title, nodes.reference, addnodes.pending_xref)
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.plots")
 
 
@@ -17,6 +18,14 @@ def public_names():
         for name in importlib.import_module(package).__all__:
             found.setdefault(name, f"{package}.{name}")
     return found
+
+
+def _is_inside(node, kinds):
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, kinds):
+            return True
+    return False
 
 
 class LinkNames(SphinxTransform):
@@ -30,7 +39,7 @@ class LinkNames(SphinxTransform):
         names = public_names()
         for literal in list(self.document.findall(nodes.literal)):
             target = names.get(literal.astext())
-            if target is None or isinstance(literal.parent, nodes.title | nodes.reference):
+            if target is None or _is_inside(literal, LINKS):
                 continue
             link = addnodes.pending_xref(
                 "", refdomain="py", reftype="obj", reftarget=target, refdoc=self.env.docname
