@@ -3,7 +3,7 @@ Subgradient descent, iterate by iterate
 =======================================
 
 `SubgradientSVC` is the textbook method: steps of fixed length alpha against a subgradient of the regularised hinge loss. A small step
-is slow, a large one ends by going to and fro around the optimum. It keeps its iterates, so that the path can be drawn. For
+is slow, a large one ends up oscillating around the optimum. It keeps its iterates, so that the path can be drawn. For
 work, use `LinearSVC`, which reaches the optimum.
 """
 
