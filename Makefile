@@ -74,9 +74,12 @@ lint: $(VENV)/.has-lint
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.has-docs
-	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+# Without a network. Gallery scripts are run again only when they have changed.
+docs: $(VENV)/.has-docs $(VENV)/.compiled-models
+	$(BIN)/python -m sphinx -W --keep-going -j auto -b html docs docs/_build/html
+	$(BIN)/codespell README.md CONTRIBUTING.md docs examples changelog.d src
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 clean:
 	find src -name '*.nb[ic]' -delete
-	rm -rf $(VENV) docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) docs/_build docs/api docs/benchmarks docs/gallery docs/lectures demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

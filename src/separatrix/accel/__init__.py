@@ -19,7 +19,20 @@ __all__ = ["is_patched", "patch", "patched", "report", "unpatch"]
 
 @contextmanager
 def patched(*, fallback: bool = True) -> Iterator[None]:
-    """Patch scikit-learn for the duration of a `with` block."""
+    """Patch scikit-learn for the duration of a `with` block.
+
+    Parameters
+    ----------
+    fallback
+        As in `patch`.
+
+    Examples
+    --------
+    >>> from separatrix import accel
+    >>> with accel.patched():
+    ...     accel.is_patched()
+    True
+    """
     before = is_patched()
     patch(fallback=fallback)
     try:

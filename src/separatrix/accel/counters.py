@@ -50,6 +50,8 @@ def reset() -> None:
 def report() -> str:
     """One line for each estimator and method: calls, who served them and why, seconds.
 
+    Examples
+    --------
     >>> reset()
     >>> count_ours("SVC.fit", 0.5, 4.5)
     >>> count_theirs("SVC.fit", 0.25, "probability=True")

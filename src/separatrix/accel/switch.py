@@ -27,6 +27,13 @@ def patch(*, fallback: bool = True) -> None:
     With fallback=False, what separatrix does not serve is an error instead of a call of scikit-learn's
     own method, and small problems are not left to scikit-learn: for tests.
 
+    Parameters
+    ----------
+    fallback
+        Whether scikit-learn's own method serves what separatrix does not.
+
+    Examples
+    --------
     >>> from separatrix import accel
     >>> with accel.patched():
     ...     accel.is_patched()
@@ -45,7 +52,16 @@ def patch(*, fallback: bool = True) -> None:
 
 
 def unpatch() -> None:
-    """Restore scikit-learn's own methods; models fitted meanwhile go on working."""
+    """Restore scikit-learn's own methods; models fitted meanwhile go on working.
+
+    Examples
+    --------
+    >>> from separatrix import accel
+    >>> accel.patch()
+    >>> accel.unpatch()
+    >>> accel.is_patched()
+    False
+    """
     if not is_patched():
         return
     SETTINGS.active = False
@@ -60,7 +76,15 @@ def unpatch() -> None:
 
 
 def is_patched() -> bool:
-    """Whether the switch is on."""
+    """Whether the switch is on.
+
+    Examples
+    --------
+    >>> from separatrix import accel
+    >>> with accel.patched():
+    ...     accel.is_patched()
+    True
+    """
     return SETTINGS.active
 
 

@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from separatrix import __version__
-from separatrix.cli import data, experiments, file_commands, inspect_commands, libsvm, workbench
+from separatrix.cli import (
+    data,
+    experiments,
+    file_commands,
+    inspect_commands,
+    libsvm,
+    site,
+    workbench,
+)
 from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
 
 
@@ -110,6 +118,7 @@ for command in (
     inspect_commands.describe_file,
     data.data,
     workbench.workbench,
+    site.docs,
     libsvm.svm_train,
     libsvm.svm_predict,
     libsvm.svm_scale,

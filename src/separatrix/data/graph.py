@@ -20,6 +20,17 @@ class Graph:
 
     Labels are integers or strings.
 
+    Parameters
+    ----------
+    n_nodes
+        Number of nodes.
+    edges
+        Pairs of nodes, (m, 2); each edge once, in one direction, no loops.
+    node_labels, edge_labels
+        A label for each node, (n_nodes,), and for each edge, (m,). None: all alike.
+
+    Examples
+    --------
     >>> path = Graph(3, np.array([[0, 1], [1, 2]]), node_labels=np.array([6, 8, 6]))
     >>> path
     Graph(3 nodes, 2 edges)

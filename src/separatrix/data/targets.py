@@ -16,6 +16,15 @@ def indicator(d: Any, v: Collection[Any]) -> npt.NDArray[np.int64]:
 
     Labels are numbers or strings, v any collection of the same kind. All are -1 for an empty v.
 
+    Parameters
+    ----------
+    d
+        Labels, an array of any shape.
+    v
+        The labels that become +1.
+
+    Examples
+    --------
     >>> indicator([3, 0, 4, 1], {0, 2, 4, 6, 8})  # parity of digits
     array([-1,  1,  1, -1])
     >>> indicator(["cat", "dog"], ["dog"])

@@ -180,7 +180,25 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, Estimator):
 def calibrate(
     model: Any, X: Any, y: Any, *, method: str = "sigmoid", cv: Any = 5
 ) -> CalibratedClassifier:
-    """Fit a classifier with calibrated probabilities: `CalibratedClassifier(model, ...).fit(X, y)`."""
+    """Fit a classifier with calibrated probabilities: `CalibratedClassifier(model, ...).fit(X, y)`.
+
+    Parameters
+    ----------
+    model
+        The classifier; it is cloned and fitted.
+    X, y
+        Samples and their labels.
+    method, cv
+        As in `CalibratedClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> calibrate(LinearSVC(), X, y).predict_proba(X[:1]).shape
+    (1, 3)
+    """
     return CalibratedClassifier(model, method=method, cv=cv).fit(X, y)
 
 

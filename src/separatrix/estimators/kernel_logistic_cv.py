@@ -58,6 +58,8 @@ class KernelLogisticRegressionCV(CostSearch):
 
     Attributes
     ----------
+    classes_
+        Labels, (k,).
     best_params_, best_score_, best_index_
         The cell chosen, its mean score over the folds, and its index in the table.
     cv_results_

@@ -60,6 +60,8 @@ class KernelPerceptronCV(KernelMachineCV):
 
     Attributes
     ----------
+    classes_, n_iter_
+        Labels, (k,), and the passes of the perceptron on all samples.
     best_kernel_, best_score_, best_index_
         The kernel chosen, its mean accuracy over the folds, and its index in `kernels`.
     edges_

@@ -93,6 +93,17 @@ def kkt_report(
     `SubgradientSVC` with a hinge keep no rows: pass the training set. With the hinge, rows whose margin
     is within tol of 1 may have any coefficient from 0 to C.
 
+    Parameters
+    ----------
+    model
+        A fitted `SVC`, `NuSVC`, `SVCCV`, `LinearSVC` or `SubgradientSVC`.
+    X, y, sample_weight
+        The training set, for `LinearSVC` and `SubgradientSVC` only.
+    tol
+        Violations up to this count as none.
+
+    Examples
+    --------
     >>> from separatrix import SVC
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)

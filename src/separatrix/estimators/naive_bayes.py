@@ -246,7 +246,8 @@ class BernoulliNB(CountingBayes):
     ----------
     feature_count_, feature_log_prob_
         How many samples of each class have each feature, and the log of their share, both (k, d).
-        The others are as in `MultinomialNB`.
+    classes_, class_count_, class_log_prior_
+        As in `MultinomialNB`.
 
     Examples
     --------

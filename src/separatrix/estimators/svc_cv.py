@@ -78,6 +78,8 @@ class SVCCV(CostSearch):
 
     Attributes
     ----------
+    classes_
+        Labels, (k,).
     best_params_, best_score_, best_index_
         The cell chosen, its mean accuracy over the folds, and its index in the table.
     cv_results_

@@ -51,6 +51,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Every column of the training table with its role, format and the reason.
     classes_
         Labels in y; None if there were none.
+    numbers_, dates_, categories_, targets_, texts_
+        How numbers are encoded; how each date is, each category that is one-hot, each category of many
+        values that is encoded by the labels, and each text.
 
     Examples
     --------

@@ -54,6 +54,10 @@ def compare(
 ) -> Comparison:
     """Train and test classifiers on the same splits, and test which of them differ.
 
+    A classifier that fails is listed in `failed` with the reason; the others continue. Convergence
+    warnings are counted in `unfinished`; every other warning is shown once per model. Ctrl-C ends the
+    comparison with the classifiers that are finished, if there are any; the others are in `not_tried`.
+
     Parameters
     ----------
     models
@@ -93,10 +97,6 @@ def compare(
         Callback with the name and the `Evaluation` of each classifier once it is finished.
     on_progress
         With a budget, callback with the evaluations so far, by name, and what they are of, in words.
-
-    A classifier that fails is listed in `failed` with the reason; the others continue. Convergence
-    warnings are counted in `unfinished`; every other warning is shown once per model. Ctrl-C ends the
-    comparison with the classifiers that are finished, if there are any; the others are in `not_tried`.
 
     Examples
     --------

@@ -60,6 +60,8 @@ def evaluate(
         Any classifier. A `KernelPerceptron` or an `SVC` is trained with each of `kernels` on one Gram
         matrix. Any other classifier, and one with `predict_proba` if kernels and folds are None, is
         fitted on each split, and its probabilities are kept; kernels must then be None.
+    X, y
+        Samples and their labels.
     kernels
         Kernel objects or names to compare. None: the kernel of the model.
     repeats, test_size

@@ -25,6 +25,15 @@ class Kernel(ABC):
     """A similarity k(x, z) that is an inner product in some feature space.
 
     `k1 + k2`, `k1 * k2` and `2.0 * k` are kernels again.
+
+    Examples
+    --------
+    >>> from separatrix.kernels import Gaussian, Linear
+    >>> kernel = Linear() + 2.0 * Gaussian(0.5)
+    >>> kernel.block(np.array([[1.0]]), np.array([[1.0], [3.0]])).round(3)
+    array([[3.   , 3.271]])
+    >>> kernel.diagonal(np.array([[1.0], [3.0]]))
+    array([ 3., 11.])
     """
 
     takes = "vectors"  # or "sequences", "graphs", "objects" of any type
@@ -153,6 +162,8 @@ class InnerProduct(Kernel):
 class Precomputed(Kernel):
     """The samples are kernel values already: X is a block of a kernel matrix.
 
+    Examples
+    --------
     >>> Precomputed().block(np.array([[2.0, 1.0]]), None)
     array([[2., 1.]])
     """
@@ -250,6 +261,13 @@ class _Pair(ComposedKernel):
 class Sum(_Pair):
     """k(x, z) = left(x, z) + right(x, z): the feature spaces side by side.
 
+    Parameters
+    ----------
+    left, right
+        The two kernels; samples of both are of the same type.
+
+    Examples
+    --------
     >>> from separatrix.kernels import Linear
     >>> (Linear() + Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
     array([[12.]])
@@ -269,6 +287,13 @@ class Sum(_Pair):
 class Product(_Pair):
     """k(x, z) = left(x, z) * right(x, z): all products of one feature of each.
 
+    Parameters
+    ----------
+    left, right
+        The two kernels; samples of both are of the same type.
+
+    Examples
+    --------
     >>> from separatrix.kernels import Linear
     >>> (Linear() * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
     array([[36.]])
@@ -299,6 +324,15 @@ class KernelWrapper(ComposedKernel):
 class Scaled(KernelWrapper):
     """k(x, z) = factor * kernel(x, z).
 
+    Parameters
+    ----------
+    kernel
+        A kernel object.
+    factor
+        A number, at least 0.
+
+    Examples
+    --------
     >>> from separatrix.kernels import Linear
     >>> (2.0 * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
     array([[12.]])

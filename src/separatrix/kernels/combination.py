@@ -22,6 +22,13 @@ from separatrix.validation import require_flag
 class Combination:
     """Kernels, or names of kernels, of which `SVCCV` learns a sum with weights of at least 0.
 
+    Parameters
+    ----------
+    kernels
+        At least one kernel object or name.
+
+    Examples
+    --------
     >>> from separatrix.kernels import Gaussian, Linear
     >>> Combination([Linear(), Gaussian(0.5)])
     Combination(kernels=(Linear(), Gaussian(gamma=0.5)))

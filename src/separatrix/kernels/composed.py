@@ -18,6 +18,13 @@ __all__ = ["Normalized", "Product", "Scaled", "Sum", "inside", "inverse_root"]
 class Normalized(KernelWrapper):
     """k(x, z) / sqrt(k(x, x) k(z, z)): the cosine in feature space; 0 where k(x, x) is 0.
 
+    Parameters
+    ----------
+    kernel
+        The kernel object to normalise.
+
+    Examples
+    --------
     >>> from separatrix.kernels import Polynomial
     >>> Normalized(Polynomial(2)).block(np.array([[3.0, 0.0]]), np.array([[1.0, 1.0]])).round(3)
     array([[0.5]])

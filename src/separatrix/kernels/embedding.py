@@ -60,6 +60,15 @@ def _sizes(K: Matrix, start: int, stop: int) -> tuple[float, float]:
 def is_positive_semidefinite(K: Matrix, *, tol: float = 1e-8) -> bool:
     """Whether no eigenvalue of the symmetric matrix K is below -tol times the largest.
 
+    Parameters
+    ----------
+    K
+        A symmetric matrix, (n, n).
+    tol
+        Share of the largest eigenvalue that counts as rounding.
+
+    Examples
+    --------
     >>> is_positive_semidefinite(np.array([[2.0, 1.0], [1.0, 2.0]]))
     True
     >>> is_positive_semidefinite(np.array([[1.0, 2.0], [2.0, 1.0]]))
@@ -132,6 +141,17 @@ def eigen_embedding(K: Matrix, n_components: int | None = None, *, tol: float = 
     Components come by falling eigenvalue; those below tol times the largest are left out. With
     fewer components, F F' is the best approximation of K of that rank.
 
+    Parameters
+    ----------
+    K
+        A symmetric positive semi-definite matrix, (n, n).
+    n_components
+        Number of components at most. None: all.
+    tol
+        Eigenvalues below this share of the largest are left out.
+
+    Examples
+    --------
     >>> K = np.array([[4.0, 2.0], [2.0, 1.0]])
     >>> F = eigen_embedding(K)
     >>> F.shape, bool(np.allclose(F @ F.T, K))

@@ -37,6 +37,13 @@ def quadratic_map(X: Matrix) -> Matrix:  # (n, d) -> (n, d (d + 1) / 2)
 
     The same columns as `Monomials.of_kernel(Polynomial(2), d)`, squares first.
 
+    Parameters
+    ----------
+    X
+        Samples, (n, d).
+
+    Examples
+    --------
     >>> quadratic_map(np.array([[1.0, 2.0]])).round(4)
     array([[1.    , 4.    , 2.8284]])
     """

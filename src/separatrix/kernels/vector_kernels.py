@@ -78,6 +78,8 @@ class VectorKernel(Kernel):
 class Linear(InnerProduct, VectorKernel):
     """Inner product, k(x, z) = <x, z>.
 
+    Examples
+    --------
     >>> Linear().block(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([[11.]])
     """
@@ -194,6 +196,15 @@ class Gaussian(VectorKernel):
 class Sigmoid(VectorKernel):
     """Sigmoid, k(x, z) = tanh(gamma <x, z> + coef0). In general not positive semi-definite.
 
+    Parameters
+    ----------
+    gamma
+        Scale of the product. Above 0.
+    coef0
+        Added before the tangent.
+
+    Examples
+    --------
     >>> Sigmoid(gamma=0.5).block(np.array([[1.0]]), np.array([[2.0]])).round(4)
     array([[0.7616]])
     """
@@ -223,6 +234,13 @@ class Sigmoid(VectorKernel):
 class Laplacian(Kernel):
     """Laplacian kernel, k(x, z) = exp(-gamma sum_j |x_j - z_j|). Not a function of products.
 
+    Parameters
+    ----------
+    gamma
+        How fast similarity falls with the distance. Above 0.
+
+    Examples
+    --------
     >>> Laplacian(gamma=0.5).block(np.array([[0.0]]), np.array([[2.0]])).round(4)
     array([[0.3679]])
     """

@@ -156,6 +156,13 @@ def describe(path: PathLike) -> Description:
 
     The result prints as a model card in Markdown; `as_dict()` is for programs.
 
+    Parameters
+    ----------
+    path
+        A file that `save` wrote.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import LogisticRegression, describe, save

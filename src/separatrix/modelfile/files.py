@@ -103,6 +103,25 @@ def load(path: PathLike, *, kernel: Any = None, classes: Iterable[type] | None =
 
     A file that is damaged, truncated, of another program or of a later version, or that contradicts itself,
     raises `ModelFileError`; its `reason` is one of `ModelFileError.REASONS`.
+
+    Parameters
+    ----------
+    path
+        A file that `save` wrote.
+    kernel
+        The function of a model with a kernel of your own; several as a dict by name.
+    classes
+        Dataclasses of the samples that the model holds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from separatrix import SVC, load, save
+    >>> model = SVC().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load(save(model, f"{folder}/small.model"))
+    >>> again.predict([[0.2]]).tolist()
+    ['low']
     """
     path, code = as_path(path), GivenCode.of(kernel, classes)
     contents = read_container(path, versions=check_version)

@@ -55,6 +55,13 @@ def save_libsvm(model: Any, path: PathLike) -> Path:
     Of the probabilities it holds those of `calibration="platt"`; others are left out, with a warning.
     `save` keeps the complete model.
 
+    Parameters
+    ----------
+    model
+        A fitted `SVC`, `NuSVC` or `OneClassSVM`.
+    path
+        The file to write; an existing one is replaced.
+
     Examples
     --------
     >>> import tempfile
@@ -122,6 +129,16 @@ def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC | NuSVC
     n_features
         Number of features, or of training samples if the kernel is precomputed. The file does not contain
         it; the default is the largest index in the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from separatrix import SVC, save_libsvm
+    >>> model = SVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_libsvm(save_libsvm(model, f"{folder}/small.txt"))
+    >>> again.predict([[0.2]]).tolist()
+    [0]
     """
     path = as_path(path)
     if n_features is not None:

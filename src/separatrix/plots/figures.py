@@ -28,7 +28,22 @@ MOST_WITH_SD = 12  # classes of a confusion matrix with standard deviations
 
 
 def plot_confusion(evaluation: Evaluation) -> Figure:
-    """Mean share of each class's test rows predicted as another class, with its sd, in per cent."""
+    """Mean share of each class's test rows predicted as another class, with its sd, in per cent.
+
+    Parameters
+    ----------
+    evaluation
+        A result of `evaluate`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import SVC, evaluate
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = evaluate(SVC(), X, y, repeats=3, progress=False)
+    >>> plot_confusion(found).axes[0].get_title()
+    'Mistakes, % of each class (3 splits)'
+    """
     mean, sd = (100 * table for table in evaluation.confusion())
     figure, axes, image = draw_confusion(mean, sd, evaluation.classes)
     axes.set_title(
@@ -78,7 +93,28 @@ def name_confusion_axes(axes: Any, labels: Any) -> None:
 def plot_hardest(
     evaluation: Evaluation, images: Any, shape: tuple[int, int], count: int = 5
 ) -> Figure:
-    """The rows misclassified most often as images, each with its label and its prediction."""
+    """The rows misclassified most often as images, each with its label and its prediction.
+
+    Parameters
+    ----------
+    evaluation
+        A result of `evaluate`.
+    images
+        One row of pixels for each sample, (n, d).
+    shape
+        Height and width of an image.
+    count
+        Number of rows to show.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from separatrix import NearestCentroid, evaluate
+    >>> X, y = load_digits(return_X_y=True)
+    >>> found = evaluate(NearestCentroid(), X, y, repeats=3, progress=False)
+    >>> len(plot_hardest(found, X, (8, 8), count=4).axes)
+    4
+    """
     if images.shape[1] != shape[0] * shape[1]:
         raise DataError(
             f"images of {shape[0]} x {shape[1]} have {shape[0] * shape[1]} pixels; got {images.shape[1]}"
@@ -100,6 +136,24 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
     """|w| for each feature of a linear model, one panel for each boundary, the bias left out.
 
     With `shape` features are drawn as pixels, otherwise as bars.
+
+    Parameters
+    ----------
+    model
+        A fitted linear model, with `coef_`.
+    names
+        Names of the features.
+    shape
+        Height and width, where features are pixels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LogisticRegression
+    >>> iris = load_iris()
+    >>> model = LogisticRegression().fit(iris.data, iris.target)
+    >>> len(plot_features(model, names=iris.feature_names).axes)
+    3
     """
     weights = np.abs(np.asarray(model.coef_))
     titles = (
@@ -123,7 +177,21 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
 
 
 def plot_learning_curve(model: Any) -> Figure:
-    """Number of corrected samples in every pass of a perceptron."""
+    """Number of corrected samples in every pass of a perceptron.
+
+    Parameters
+    ----------
+    model
+        A fitted perceptron, with `mistakes_`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import KernelPerceptron
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plot_learning_curve(KernelPerceptron().fit(X[:100], y[:100])).axes[0].get_xlabel()
+    'pass'
+    """
     figure, axes = new_axes(4.5, 3)
     axes.plot(np.arange(1, len(model.mistakes_) + 1), model.mistakes_, marker="o", color=INK)
     axes.set(xlabel="pass", ylabel="corrected samples")
@@ -132,7 +200,21 @@ def plot_learning_curve(model: Any) -> Figure:
 
 
 def plot_grid(search: Any) -> Figure:
-    """Mean accuracy of every cell of a search over C and kernels, in per cent; the best one is framed."""
+    """Mean accuracy of every cell of a search over C and kernels, in per cent; the best one is framed.
+
+    Parameters
+    ----------
+    search
+        A fitted `SVCCV`, `KernelLogisticRegressionCV` or grid search over C and a kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import SVCCV
+    >>> search = SVCCV(Cs=[1, 10], gammas=[0.1, 1.0]).fit(*load_iris(return_X_y=True))
+    >>> plot_grid(search).axes[0].get_ylabel()
+    'C'
+    """
     table = search.cv_results_
     Cs = list(dict.fromkeys(table["param_C"]))
     names = [_name_of(cell) for cell in table["params"]]

@@ -91,7 +91,25 @@ def plot_graphs(
     limit: float | None = None,
     columns: int = 3,
 ) -> Figure:
-    """Several graphs in one figure, on one scale and with bonds of one length; as `plot_graph`."""
+    """Several graphs in one figure, on one scale and with bonds of one length; as `plot_graph`.
+
+    Parameters
+    ----------
+    graphs, values, titles
+        Graphs, what each of their nodes adds to the score, and words above each.
+    names, bonds, classes, limit
+        As in `plot_graph`.
+    columns
+        Graphs in a line.
+
+    Examples
+    --------
+    >>> from separatrix import Graph
+    >>> ring, path = Graph(3, [[0, 1], [1, 2], [0, 2]]), Graph(3, [[0, 1], [1, 2]])
+    >>> figure = plot_graphs([ring, path], [[1, 0, -1], [0, 1, 0]], ["ring", "path"])
+    >>> [axes.get_title() for axes in figure.axes[:2]]
+    ['ring', 'path']
+    """
     require_integer("plot_graphs", "columns", columns, least=1)
     if not len(graphs):
         raise DataError("plot_graphs needs at least one graph; got none")

@@ -32,6 +32,17 @@ def plot_observation(data: Dataset, row: int, *, test: bool = False) -> Figure:
     Pixels are drawn as an image, strings letter by letter, a graph in the plane, and any other row as
     one bar for each feature.
 
+    Parameters
+    ----------
+    data
+        A data set of the catalogue, or of a file that was read.
+    row
+        Its number, from 0.
+    test
+        Whether it is a row of the test part.
+
+    Examples
+    --------
     >>> from separatrix.data.catalogue import load
     >>> figure = plot_observation(load("digits"), 17)
     >>> figure.axes[0].get_title(), figure.axes[0].images[0].get_array().shape

@@ -24,6 +24,15 @@ def plot_reliability(evaluation: Evaluation, bins: int = 10) -> Figure:
 
     On the diagonal probabilities are what they say; below it they are too high.
 
+    Parameters
+    ----------
+    evaluation
+        A result of `evaluate`, of a classifier with probabilities.
+    bins
+        Number of bins from 0 to 1.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from separatrix import evaluate
@@ -62,6 +71,13 @@ def plot_reliability(evaluation: Evaluation, bins: int = 10) -> Figure:
 def plot_costs(curve: CostCurve | Mapping[str, CostCurve]) -> Figure:
     """Mean cost against the threshold, the best one marked; several curves come by name.
 
+    Parameters
+    ----------
+    curve
+        A `CostCurve` of `BayesDecision`, or several by name.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from separatrix.estimators.decision import BayesDecision

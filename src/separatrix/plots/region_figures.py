@@ -61,6 +61,15 @@ def plot_regions(
         Also draw where the score of a fitted linear model of two classes is +1 and -1.
     names
         Two names for the axes. None: the columns of a data frame, or numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> figure = plot_regions(LinearSVC(), X[:, 2:], y, grid=50, names=["length", "width"])
+    >>> figure.axes[0].get_xlabel()
+    'length'
     """
     asked = {"rule": rule, "grid": grid, "margin": margin}
     asked = {name: value for name, value in asked.items() if value is not None}
@@ -89,6 +98,22 @@ def plot_embedding(
 
     An axis is labelled with its part of `scatter_ratio_` or `explained_variance_ratio_`, where the
     transformer has one of them.
+
+    Parameters
+    ----------
+    transformer
+        A fitted transformer, such as `FisherDiscriminant`.
+    X, y
+        Samples that it takes, and their labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import FisherDiscriminant
+    >>> X, y = load_iris(return_X_y=True)
+    >>> figure = plot_embedding(FisherDiscriminant().fit(X, y), X, y)
+    >>> len(figure.axes)
+    1
     """
     if not hasattr(transformer, "transform"):
         raise ParameterError(

@@ -55,7 +55,21 @@ def from_networkx(
 def graphs_from_networkx(
     graphs: Iterable[Any], *, node_label: str = LABEL, edge_label: str = LABEL
 ) -> list[Graph]:
-    """networkx graphs as `Graph` objects, labels from the named attributes."""
+    """networkx graphs as `Graph` objects, labels from the named attributes.
+
+    Parameters
+    ----------
+    graphs
+        Undirected graphs of networkx.
+    node_label, edge_label
+        Attributes that hold the labels of nodes and of edges; graphs without them have no labels.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> graphs_from_networkx([networkx.cycle_graph(3), networkx.path_graph(4)])
+    [Graph(3 nodes, 3 edges), Graph(4 nodes, 3 edges)]
+    """
     return [
         from_networkx(graph, node_label=node_label, edge_label=edge_label, where=f"graph {number}")
         for number, graph in enumerate(graphs)

@@ -1,0 +1,110 @@
+"""What the reference adds to docstrings: types and defaults, from the signature."""
+
+import importlib
+import inspect
+import re
+
+PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.errors")
+SECTION = re.compile(r"^-{3,}\s*$")
+NAMED = {"Parameters", "Other Parameters", "Attributes", "Returns"}
+
+
+def methods_by_class():
+    """Names of the methods to show, by the full name of every public class."""
+    found = {}
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in getattr(module, "__all__", vars(module)):
+            if inspect.isclass(getattr(module, name)):
+                found[f"{package}.{name}"] = own_methods(getattr(module, name))
+    return found
+
+
+def own_methods(owner):
+    """Public methods of a class that separatrix defines, in alphabetical order; `fit` is first."""
+    found = {}
+    for base in reversed(owner.__mro__):
+        if base.__module__.startswith("separatrix"):
+            found |= {name: base for name in vars(base) if not name.startswith("_")}
+    methods = [name for name in found if _is_method(owner, name)]
+    return sorted(methods, key=lambda name: (name != "fit", name))
+
+
+def _is_method(owner, name):
+    attribute = inspect.getattr_static(owner, name)
+    if isinstance(attribute, property) or not hasattr(owner, name):
+        return type(attribute).__name__ == "_AvailableIfDescriptor"
+    value = getattr(owner, name)
+    return callable(value) and getattr(value, "__module__", "").startswith("separatrix")
+
+
+def describe_parameters(lines, signature):
+    """Give each parameter a line of its own with its type and default; a group keeps one text."""
+    found, inside = [], False
+    for position, line in enumerate(lines):
+        following = lines[position + 1] if position + 1 < len(lines) else ""
+        if SECTION.match(following):
+            inside = line.strip() in {"Parameters", "Other Parameters"}
+        heading = SECTION.match(line) or SECTION.match(following)
+        if not inside or heading or not line.strip() or line[0].isspace() or " : " in line:
+            found.append(line)
+            continue
+        for name in line.split(","):
+            words = _words(signature.get(name.strip().lstrip("*")))
+            found.append(f"{name.strip()} : {words}" if words else name.strip())
+    return found
+
+
+def escape_text(lines):
+    """Escape `|w|` and `coef_` in sentences, which reStructuredText would take for references.
+
+    Examples, literals and the names that head an entry of a section stay as they are.
+    """
+    found, section, in_example = [], "", False
+    for position, line in enumerate(lines):
+        following = lines[position + 1] if position + 1 < len(lines) else ""
+        if SECTION.match(following):
+            section = line.strip()
+        in_example = line.strip().startswith(">>>") or (in_example and bool(line.strip()))
+        head = section in NAMED and line[:1].strip() != ""
+        found.append(line if in_example or head or SECTION.match(line) else _escape(line))
+    return found
+
+
+def _escape(line):
+    parts = re.split(r"(`+[^`]*`+)", line)
+    parts[::2] = [
+        re.sub(r"(?<!\\)\|", r"\\|", re.sub(r"(\w)_(?!\w)", r"\1\\_", part)) for part in parts[::2]
+    ]
+    return "".join(parts)
+
+
+def _words(parameter):
+    """Type and default of a parameter as numpydoc writes them."""
+    if parameter is None:
+        return ""
+    words = []
+    if parameter.annotation is not inspect.Parameter.empty:
+        annotation = parameter.annotation
+        text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        words.append(text.replace("Any", "object").replace(" | ", " or ").replace("typing.", ""))
+    if parameter.default is not inspect.Parameter.empty:
+        words.append(f"default {parameter.default!r}")
+    return ", ".join(words)
+
+
+def _process(_app, what, _name, obj, _options, lines):
+    lines[:] = escape_text(lines)
+    if what not in {"class", "function", "method"}:
+        return
+    try:
+        signature = inspect.signature(obj).parameters
+    except (TypeError, ValueError):
+        return
+    lines[:] = describe_parameters(lines, signature)
+
+
+def setup(app):
+    """Before numpydoc, which has the priority 500."""
+    app.connect("autodoc-process-docstring", _process, priority=400)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,54 @@
+"""Public names in the text of Markdown pages become links to their pages in the reference."""
+
+import importlib
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+LINKS = (nodes.title, nodes.reference, addnodes.pending_xref)
+PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.plots")
+
+
+def public_names():
+    """Full name of every public name, by its short name."""
+    found = {}
+    for package in PACKAGES:
+        for name in importlib.import_module(package).__all__:
+            found.setdefault(name, f"{package}.{name}")
+    return found
+
+
+def _is_inside(node, kinds):
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, kinds):
+            return True
+    return False
+
+
+class LinkNames(SphinxTransform):
+    """Replace `SVC` by a link to its page, outside of headings and links."""
+
+    default_priority = 400
+
+    def apply(self, **_options):
+        if Path(self.env.doc2path(self.env.docname)).suffix != ".md":
+            return
+        names = public_names()
+        for literal in list(self.document.findall(nodes.literal)):
+            target = names.get(literal.astext())
+            if target is None or _is_inside(literal, LINKS):
+                continue
+            link = addnodes.pending_xref(
+                "", refdomain="py", reftype="obj", reftarget=target, refdoc=self.env.docname
+            )
+            literal.replace_self(link)
+            link += literal
+
+
+def setup(app):
+    """Register the transform."""
+    app.add_transform(LinkNames)
+    return {"parallel_read_safe": True}
