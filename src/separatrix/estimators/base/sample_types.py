@@ -34,7 +34,7 @@ def _is_native(values: Any) -> bool:
 
 
 def _as_native_sparse(X: Any) -> Any:
-    """A sparse matrix whose values and indices compiled code can read; the same object if it can already."""
+    """A sparse matrix whose values and indices compiled code can read; the same one if it can already."""
     names = [name for name in ("data", "indices", "indptr", "row", "col") if hasattr(X, name)]
     foreign = [
         name

@@ -1,0 +1,11 @@
+"""All campaigns by name."""
+
+from tests.campaigns import certificates, differential, model_files, properties, readers
+
+CAMPAIGNS = {
+    "differential": differential.CAMPAIGN,
+    "properties": properties.CAMPAIGN,
+    "certificates": certificates.CAMPAIGN,
+    "model-files": model_files.CAMPAIGN,
+    "readers": readers.CAMPAIGN,
+}
