@@ -24,11 +24,12 @@ class PartRun:
 
     def __init__(self, name, part, first, step, trials, seconds):
         self.name, self.part, self.first, self.step = name, part, first, step
-        self.trials, self.end = trials, time.monotonic() + seconds
+        self.trials, self.seconds = trials, seconds
         self.tried, self.failures = 0, []
 
     def run(self):
         """Start workers until all trials are done or the time is over."""
+        self.end = time.monotonic() + self.seconds
         while self.tried < self.trials and (left := self.end - time.monotonic()) > 0:
             number = self.first + self.step * self.tried
             count = self.trials - self.tried
@@ -57,36 +58,39 @@ class PartRun:
             alarm.cancel()
         return number if worker.wait() else None
 
-    @property
-    def outcome(self):
-        return Outcome(self.tried, self.failures)
-
 
 def run_campaign(name, only, first, trials, minutes, workers):
     """Run the parts of a campaign, some at a time, each for its share of the time."""
     campaign = CAMPAIGNS[name]
     parts = [part for part in campaign.parts() if only in (None, part)]
     trials = min(trials or campaign.full, campaign.full)
-    workers = min(workers, len(parts))
-    seconds = 60 * minutes * workers / len(parts)
-    waiting, found = list(parts), {}
+    copies = max(1, min(workers // len(parts), trials))  # workers of one part take turns
+    seconds = 60 * minutes * min(workers, copies * len(parts)) / (copies * len(parts))
+    runs = [
+        PartRun(name, part, first + turn, copies, -(-(trials - turn) // copies), seconds)
+        for part in parts
+        for turn in range(copies)
+    ]
+    waiting = list(runs)
 
     def work():
         while waiting:
-            part = waiting.pop(0)
-            run = PartRun(name, part, first, 1, trials, seconds)
-            run.run()
-            found[part] = run.outcome
-            say(f"{name} {part}: {run.tried:,} tried, {len(run.failures)} failed")
-            for number, what in run.failures[:MOST_FAILURES]:
-                say(f"    {number}: {what}")
+            waiting.pop(0).run()
 
-    threads = [threading.Thread(target=work) for _ in range(workers)]
+    threads = [threading.Thread(target=work) for _ in range(min(workers, len(runs)))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return {part: found[part] for part in parts}
+    outcomes = {}
+    for part in parts:
+        own = [run for run in runs if run.part == part]
+        failures = sorted(failure for run in own for failure in run.failures)
+        outcomes[part] = Outcome(sum(run.tried for run in own), failures)
+        say(f"{name} {part}: {outcomes[part].tried:,} tried, {len(failures)} failed")
+        for number, what in failures[:MOST_FAILURES]:
+            say(f"    {number}: {what}")
+    return outcomes
 
 
 def say(line):

@@ -33,7 +33,7 @@ def support_vectors(number):
 
 
 def libsvm_scores(number):
-    """Scores at a tight tolerance are LIBSVM's within 2e-5 of their size: it holds kernel rows in float32."""
+    """Scores at a tight tolerance are LIBSVM's within 2e-5 of their size: its kernel rows are float32."""
     X, y, rng = draw(number)
     C, gamma = float(10.0 ** rng.integers(-2, 4)), float(chosen(rng, (0.05, 0.5, 2.0)))
     params = {"C": C, "gamma": gamma, "tol": 1e-10, "decision_function_shape": "ovo"}

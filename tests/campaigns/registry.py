@@ -1,6 +1,13 @@
 """All campaigns by name."""
 
-from tests.campaigns import certificates, differential, model_files, properties, readers
+from tests.campaigns import (
+    certificates,
+    differential,
+    model_files,
+    properties,
+    readers,
+    threads,
+)
 
 CAMPAIGNS = {
     "differential": differential.CAMPAIGN,
@@ -8,4 +15,5 @@ CAMPAIGNS = {
     "certificates": certificates.CAMPAIGN,
     "model-files": model_files.CAMPAIGN,
     "readers": readers.CAMPAIGN,
+    "threads": threads.CAMPAIGN,
 }
