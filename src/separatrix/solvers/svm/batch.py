@@ -42,7 +42,7 @@ from separatrix.solvers.svm.working_set import (
 )
 from separatrix.types import Codes, Flags, Gram, Vector
 
-NEARLY_HARD = 1e14  # C times the largest k(x, x): more asks for a hard margin, as far as float64 can tell
+NEARLY_HARD = 1e14  # C times the largest k(x, x): more is a hard margin, as far as float64 can tell
 STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
 
 
