@@ -110,7 +110,8 @@ def naive(name, **params):
                 drawn.weights = drawn.weights + 0.5
         a = drawn.fit(getattr(ours, name)(**options))
         if name == "GaussianNB":  # weighted rows widen its variances by their weighted variance
-            options = {"var_smoothing": a.epsilon_ / max(drawn.X.var(axis=0).max(), 1e-300)}
+            widest = drawn.X.astype(np.float64).var(axis=0).max()
+            options = {"var_smoothing": float(a.epsilon_ / widest) if widest > 0 else 1e-9}
         b = drawn.fit(getattr(naive_bayes, name)(**options))
         joint = b.predict_joint_log_proba(drawn.given)
         if name == "GaussianNB" and not _well_scaled(drawn.X):
