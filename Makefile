@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 export SEPARATRIX_DATA
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
-QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators tests/modelfile tests/contracts README.md
+QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators tests/modelfile tests/contracts tests/campaigns README.md
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
-.PHONY: install demo workbench test test-full test-sklearn test-long test-gpu golden lint bench docs clean
+.PHONY: install demo workbench test test-full test-sklearn test-long test-gpu campaign golden lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -60,6 +60,10 @@ test-long: $(VENV)/.has-test-full
 # nothing else: no environment is made and nothing is installed.
 test-gpu:
 	PYTHONPATH=src env -u NUMBA_CACHE_DIR $(PYTHON) -m tests.gpu
+
+# Numbered random trials, `make campaign NAME=readers MINUTES=60`; the results are in docs/reliability.md.
+campaign: $(VENV)/.has-test-full
+	nice -n 10 $(BIN)/python -m tests.campaigns $(NAME) $(if $(MINUTES),--minutes $(MINUTES))
 
 # Model files and predictions of test cases that have none yet; existing ones are never rewritten.
 golden: $(VENV)/.has-test

@@ -22,8 +22,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import has_fit_parameter
+from tests.contracts.calls import make
 
-import separatrix
 from separatrix import (
     SVC,
     SVCCV,
@@ -33,18 +33,12 @@ from separatrix import (
     LinearSVC,
     Perceptron,
     SubgradientSVC,
-    kernels,
 )
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import REGISTRY
 from separatrix.kernels import Gaussian, Polynomial
 
 X, Y = load_iris(return_X_y=True)
-NAMES = {**vars(kernels), **{name: getattr(separatrix, name) for name in separatrix.__all__}}
-
-
-def make(call):
-    return eval(call, dict(NAMES))  # a call of the registry, such as "SVC(kernel='linear')"
 
 
 def checks():

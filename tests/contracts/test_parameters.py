@@ -8,7 +8,7 @@ import sklearn.naive_bayes
 import sklearn.neighbors
 import sklearn.svm
 from sklearn.datasets import load_iris
-from tests.contracts.test_estimators import make
+from tests.contracts.calls import make
 
 import separatrix
 from separatrix.errors import ParameterError, UnsupportedError

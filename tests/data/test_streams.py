@@ -47,6 +47,29 @@ def test_a_packed_file_that_is_damaged_is_refused(tmp_path, kind, damage):
         source.read_all()
 
 
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
+@pytest.mark.parametrize("rest", [b"garbage", b"BZg", b"\0\0\0x"])
+def test_what_follows_a_packed_file_is_not_dropped(tmp_path, kind, rest):
+    """bzip2 would drop it, and with it all after a damaged beginning of a second stream."""
+    (tmp_path / "a").write_bytes(PACKERS[kind](WORDS) + rest)
+    with (
+        open_(tmp_path / "a") as source,
+        pytest.raises(DataFileError, match="truncated or damaged"),
+    ):
+        source.read_all()
+
+
+@pytest.mark.parametrize(("zeros", "complete"), [(4, True), (2 << 20, True), (3, False)])
+def test_zeros_after_an_xz_file_come_in_fours(tmp_path, zeros, complete):
+    (tmp_path / "a").write_bytes(lzma.compress(WORDS) + bytes(zeros))
+    with open_(tmp_path / "a") as source:
+        if complete:
+            assert source.read_all() == WORDS
+            return
+        with pytest.raises(DataFileError, match="3 zeros"):
+            source.read_all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, kind):

@@ -317,6 +317,12 @@ def test_one_row_in_a_class_learns_probabilities_in_sample_and_says_so():
     np.testing.assert_array_equal(P.argmax(axis=1), model.predict(X))
 
 
+def test_a_fit_that_features_of_1e8_would_keep_busy_for_ever_ends_with_advice():
+    with pytest.warns(ConvergenceWarning, match="scale the features, lower C"):
+        model = SVC(kernel="linear").fit(1e8 * X, Y)
+    assert "stalled" in model.stop_
+
+
 def hard_inputs():
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(80, 3)) * [1.0, 1e6, 1e-6]

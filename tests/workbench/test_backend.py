@@ -125,6 +125,17 @@ async def test_a_worker_that_dies_is_replaced(settings, number, status, code):
 
 
 @async_test
+async def test_a_request_that_a_dying_worker_had_not_begun_is_answered_by_the_next(settings):
+    async with start(settings) as backend:
+        for number in range(2):
+            process = (await call(backend, "echo"))["process"]
+            os.kill(process, signal.SIGKILL)  # the server does not know yet
+            answer = await call(backend, "echo", number=number)
+            assert answer["number"] == number
+            assert answer["process"] != process
+
+
+@async_test
 async def test_the_chosen_data_set_outlives_the_process(settings):
     async with start(settings) as backend:
         assert (await call(backend, "echo"))["chosen"] is None

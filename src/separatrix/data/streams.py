@@ -14,8 +14,9 @@ import stat
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, cast
@@ -342,16 +343,20 @@ def split_table(path: str) -> tuple[str, str]:
 
 
 def _decompress(compression: str, raw: IO[bytes]) -> IO[bytes]:
-    openers = {"gz": lambda: gzip.GzipFile(fileobj=raw, mode="rb"), "bz2": lambda: bz2.BZ2File(raw)}
     if compression == "xz":
-        return cast(IO[bytes], _XzFile(raw))
+        limited = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+        return cast(IO[bytes], _Streams(raw, limited, padding=4))
+    if compression == "bz2":
+        return cast(IO[bytes], _Streams(raw, bz2.BZ2Decompressor, padding=0))
+    if compression == "gz":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=raw, mode="rb"))
     if compression == "zip":
         return ZipFile(raw).open(_members(raw)[0])
     if compression == "zst":
         import pyarrow as pa  # loaded with the first table
 
         return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(_Unclosed(raw), "r"), "zstd"))
-    return cast(IO[bytes], openers.get(compression, lambda: raw)())
+    return raw
 
 
 def _members(raw: IO[bytes]) -> list[str]:
@@ -379,31 +384,43 @@ class _Unclosed:
         """Leave the file open."""
 
 
-class _XzFile:
-    """An xz file with a memory limit, which `lzma.LZMAFile` does not offer."""
+class _Streams:
+    """Compressed streams, one after the other, read as one; other bytes after the last are refused.
 
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._input = raw, b""
-        self._decompressor = self._create_decompressor()
+    `lzma.LZMAFile` offers no memory limit, and `bz2.BZ2File` drops what follows a damaged stream.
+    """
+
+    def __init__(self, raw: IO[bytes], start: Callable[[], Any], padding: int) -> None:
+        self._raw, self._start, self._input = raw, start, b""
+        self._decompressor = start()
+        self._padding = padding  # zeros may follow a stream, this many or a multiple
 
     def read(self, size: int) -> bytes:
-        """Up to `size` more bytes; concatenated streams are read as one."""
+        """Up to `size` more bytes."""
         while True:
             if self._decompressor.eof:
-                self._input = (self._decompressor.unused_data or self._raw.read(BLOCK)).lstrip(
-                    b"\0"
-                )
+                self._input = self._skip_zeros(self._decompressor.unused_data)
                 if not self._input:
                     return b""
-                self._decompressor = self._create_decompressor()
+                self._decompressor = self._start()
             elif self._decompressor.needs_input and not self._input:
                 self._input = self._raw.read(BLOCK)
                 if not self._input:
                     raise EOFError("the end-of-stream mark is missing")
             given, self._input = self._input, b""
-            found = self._decompressor.decompress(given, size)
+            found: bytes = self._decompressor.decompress(given, size)
             if found:
                 return found
 
-    def _create_decompressor(self) -> lzma.LZMADecompressor:
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+    def _skip_zeros(self, found: bytes) -> bytes:
+        """The bytes after a stream and its padding."""
+        zeros = 0
+        while found := found or self._raw.read(BLOCK):
+            rest = found.lstrip(b"\0")
+            zeros += len(found) - len(rest)
+            found = rest
+            if rest:
+                break
+        if zeros and (not self._padding or zeros % self._padding):
+            raise EOFError(f"{zeros} zeros follow the end of a stream")
+        return found

@@ -2,7 +2,8 @@
 
 One request is with the process at a time, the others wait in order. The deadline of a request starts when
 the process begins with it. A process that exceeds it, or whose request is cancelled, is killed and
-replaced; the new one loads what it needs by itself.
+replaced; the new one loads what it needs by itself. A process that dies before it has begun with a request
+loses no answer: its successor gets the request.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Backend:
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[bytes] | None = None  # of the request that is being answered
         self._seconds = 0.0  # its limit
+        self._waiting: Header | None = None  # the request, until the process has begun with it
         self._deaths: deque[float] = deque(maxlen=DEATHS)
         self._stopped = False
         self.states: dict[str, bytes] = {}
@@ -81,13 +83,20 @@ class Backend:
     async def _request(self, name: str, arguments: dict[str, Any], seconds: float) -> bytes:
         worker = self._running()
         self._answer, self._seconds = asyncio.get_running_loop().create_future(), seconds
-        worker.set_deadline(LOADING_SECONDS, self._expire_loading)
-        worker.send({"name": name, "arguments": arguments})
+        self._waiting = {"name": name, "arguments": arguments}
+        self._send_to(worker)
         try:
             return await self._answer
         finally:
-            self._answer = None
-            worker.clear_deadline()
+            self._answer = self._waiting = None
+            if self._worker is not None:
+                self._worker.clear_deadline()
+
+    def _send_to(self, worker: Worker) -> None:
+        """Give the request that waits to a process."""
+        if self._waiting is not None:
+            worker.set_deadline(LOADING_SECONDS, self._expire_loading)
+            worker.send(self._waiting)
 
     def _release(self, task: asyncio.Task[bytes]) -> None:
         self._turn.release()
@@ -114,7 +123,7 @@ class Backend:
         def on_exit(code: int) -> None:
             if self._worker is worker:  # not killed by us
                 self._deaths.append(time.monotonic())
-                self._replace(error_from_exit(code))
+                self._succeed(error_from_exit(code))
 
         worker = self._worker = Worker(
             self._main,
@@ -124,6 +133,16 @@ class Backend:
             on_exit=on_exit,
         )
 
+    def _succeed(self, error: RequestError) -> None:
+        """Replace a process that died; a request that it had not begun with is the next one's."""
+        self._worker = None
+        self._spawn()
+        if self._worker is None or self._waiting is None:
+            self._refuse(error)
+        else:
+            self._send_to(self._worker)
+            self._waiting = None  # once: a request may be what kills a process
+
     def _replace(self, error: RequestError) -> None:
         self._end(error)
         self._spawn()
@@ -132,6 +151,9 @@ class Backend:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+        self._refuse(error)
+
+    def _refuse(self, error: RequestError) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
 
@@ -140,6 +162,7 @@ class Backend:
         if kind == "state":
             self.states[header["service"]] = body
         elif kind == "begun" and self._worker is not None:
+            self._waiting = None
             self._worker.set_deadline(self._seconds, self._expire)
         elif kind == "answer" and self._answer is not None:
             self._answer.set_result(body)

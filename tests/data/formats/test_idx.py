@@ -53,6 +53,12 @@ def test_what_is_no_idx_file_is_refused(write, content, sentence):
         read_idx(path)
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_samples_without_values_are_refused(write, shape):
+    with pytest.raises(DataFileError, match="at least one row and one column"):
+        read_images(write(idx(np.zeros(shape, np.uint8))))
+
+
 def test_a_size_without_bytes_allocates_nothing(write):
     path = write(b"\0\0\x0e\2\0\1\0\0\0\0\x40\0")  # 65536 x 16384 doubles
     with pytest.raises(DataFileError, match="found 0 bytes of values, expected 8,589,934,592"):

@@ -85,6 +85,10 @@ PLAIN = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }"
         (header(PLAIN.replace("<f8", "<U9999") % "1,"), "words of at most 1024 letters"),
         (header(PLAIN.replace("<f8", "<U1") % "1,", b"\xff" * 4), "Unicode does not have"),
         (header(PLAIN % "0, 2"), "at least one row"),
+        (header(PLAIN % "2, 0"), "at least one row and one column"),
+        (header(PLAIN % "03, 2", b"\0" * 48), "expected one plain type, an order and a shape"),
+        (header(PLAIN % "3", b"\0" * 24), "expected one plain type, an order and a shape"),
+        (header(PLAIN.replace("<f8", "|b1") % "1, 2", b"\1\2"), "a flag that is neither 0 nor 1"),
         (header(PLAIN % "2,", b"\0" * 16), "expected numbers, .n, d."),
     ],
 )
@@ -119,6 +123,12 @@ def test_a_bomb_is_refused_before_it_goes_off(write):
 def test_what_is_no_zip_file_is_refused(write):
     with pytest.raises(DataFileError, match="found no zip file, or a damaged one"):
         read_npz(write(b"PK\x03\x04 and nothing more"))
+
+
+def test_bytes_before_an_archive_are_not_skipped(write):
+    """NumPy takes such a file for a pickle, and refuses it."""
+    with pytest.raises(DataFileError, match="no zip file at its beginning"):
+        read_npz(write(b"x" + npz(X=X)))
 
 
 def test_a_name_in_no_alphabet_is_refused(write):

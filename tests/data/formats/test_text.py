@@ -21,12 +21,20 @@ def test_only_a_newline_ends_a_line_and_only_the_first_tab_counts(write):
     assert found.X == ["one\ttwo\x0b\u2028three"]
 
 
+def test_blanks_around_a_label_are_removed_with_a_note(write):
+    found = read_text(write(b"ham \tx\n ham\ty\nspam\tz\n"))
+    assert found.y.tolist() == ["ham", "ham", "spam"]
+    assert found.notes == (text.PADDED,)
+    assert read_text(write(b"ham\tx\n")).notes == ()
+
+
 @pytest.mark.parametrize(
     ("content", "where", "sentence"),
     [
         (b"", (0, 0), "found no text"),
         (b"ham\tx\nno label here\n", (2, 1), "found 'no label here' and no tab, expected a label"),
         (b"\tx\n", (1, 1), "found '', expected a label"),
+        (b" \tx\n", (1, 1), "found ' ', expected a label"),
         (b"a" * 300 + b"\tx\n", (1, 1), "found a label of 300 characters, expected at most 256"),
     ],
 )

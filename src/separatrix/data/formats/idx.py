@@ -53,7 +53,12 @@ def read_images(source: ByteSource) -> Dataset:
     The labels of `train-images-idx3-ubyte` are in `train-labels-idx1-ubyte`, compressed or not;
     without that file y is None.
     """
-    X, image = as_samples(read_idx(source))
+    values = read_idx(source)
+    if not values.size:
+        raise source.error(
+            found=f"an array of {by(values.shape)}", expected="at least one row and one column"
+        )
+    X, image = as_samples(values)
     y, labels = None, _find_labels(source.name)
     if labels is not None:
         with open_(labels, source.limits) as label_source:

@@ -21,9 +21,11 @@ from separatrix.data.streams import ByteSource
 from separatrix.errors import DataFileError
 
 MAGIC = b"\x93NUMPY"
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive, of an empty one
+_SIZE = r"(?:0|[1-9]\d{0,14})"  # Python refuses 03
 _HEADER = re.compile(
     r"\{'descr': '(?P<descr>[<>|=][a-zA-Z]\d{1,9})', 'fortran_order': (?P<fortran>True|False), "
-    r"'shape': \((?P<shape>(?:\d{1,15}(?:, ?\d{1,15})*,?)?)\),? *\}[ \n]*"
+    rf"'shape': \((?P<shape>(?:{_SIZE},(?: ?{_SIZE},)*(?: ?{_SIZE})?)?)\),? *\}}[ \n]*"
 )
 _LONGEST_HEADER = 10_000
 _LONGEST_WORD = 1024  # characters of a label
@@ -45,6 +47,9 @@ def read_npz(source: ByteSource) -> Dataset:
     ...     read_npz(source).y.tolist()
     [0, 1]
     """
+    source.raw.seek(0)
+    if not source.raw.read(4).startswith(ZIP_MAGIC):  # zipfile skips what comes before an archive
+        raise source.error(found="no zip file at its beginning", expected="an .npz file")
     try:
         with zipfile.ZipFile(source.raw) as archive:
             members = archive.namelist()
@@ -125,6 +130,8 @@ def _read_npy(source: ByteSource) -> npt.NDArray[Any]:
     values = read_array(source, dtype, shape, "F" if match["fortran"] == "True" else "C")
     if dtype.kind == "U":
         _require_unicode(source, values)
+    if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
+        raise source.error(found="a flag that is neither 0 nor 1", expected="True or False")
     return values
 
 
@@ -154,10 +161,10 @@ def _require_unicode(source: ByteSource, words: npt.NDArray[Any]) -> None:
 def _samples(
     source: ByteSource, name: str, values: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], tuple[int, int] | None]:
-    if values.dtype.kind == "U" or values.ndim < 2 or not values.shape[0]:
+    if values.dtype.kind == "U" or values.ndim < 2 or not values.size:
         raise source.error(
             found=f"{name} of shape {values.shape} and type {values.dtype}",
-            expected="numbers, (n, d), at least one row",
+            expected="numbers, (n, d), at least one row and one column",
         )
     return as_samples(values)
 

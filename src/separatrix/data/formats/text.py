@@ -10,6 +10,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.encodings import FALLBACK, FALLBACK_NOTE
 from separatrix.data.streams import ByteSource
 
+PADDED = "blanks around labels were removed"
 _HEADERS = frozenset({"label", "class", "target", "category", "y", "labels", "v1"})
 
 
@@ -34,16 +35,19 @@ def read_text(source: ByteSource, *, encoding: str | None = None) -> Dataset:
         if not raw:
             continue
         label, tab, words = source.decode(raw, line).partition("\t")
+        padded, label = label, label.strip()
         if not tab or not label:
             raise source.error(
                 line,
                 1,
-                found=f"{label[:40]!r}" + ("" if tab else " and no tab"),
+                found=f"{padded[:40]!r}" + ("" if tab else " and no tab"),
                 expected="a label, a tab, then the text",
             )
-        if not texts and line == 1 and label.strip("\ufeff ").casefold() in _HEADERS:
+        if not texts and line == 1 and label.strip("\ufeff").casefold() in _HEADERS:
             notes.append(f"the first line, {label[:40]!r}, is taken for a header")
             continue
+        if label != padded and PADDED not in notes:
+            notes.append(PADDED)
         source.require_label(label, known, line)
         texts.append(words)
         labels.append(label)

@@ -17,10 +17,32 @@ def as_labels(y: Any) -> Any:
     if type(y) is not np.ndarray or y.ndim != 1:
         y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
-        y = np.array(y.tolist())
+        y = _from_objects(y)
+    if y.dtype.kind == "S":
+        raise DataError("labels in y are byte strings; decode them, as y.astype(str) does")
+    if not y.dtype.isnative:
+        y = y.astype(y.dtype.newbyteorder("="))
     if y.dtype.kind not in "biu":  # integers are classes
         check_classification_targets(y)
     return y
+
+
+def _from_objects(y: Any) -> Any:
+    """Labels as the array NumPy makes of them; raises an error if it takes different ones for equal.
+
+    It drops zeros at the end of strings, and rounds large integers beside negative ones.
+    """
+    labels = np.array(y.tolist())
+    try:
+        different = len(set(y.tolist()))
+        kept = len(np.unique(labels)) if labels.ndim == 1 else different
+    except TypeError:  # no labels at all: the next check says so
+        return labels
+    if labels.dtype.kind in "SUiuf" and kept < different:
+        raise DataError(
+            f"y holds {different} different labels, of which NumPy tells only {kept} apart; number them"
+        )
+    return labels
 
 
 def encode_labels(y: Any) -> tuple[Any, Codes]:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.base.labels import as_labels, encode_labels, require_one_type
+from separatrix.estimators.base.sample_types import as_native
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import is_plain_object, kernel_for_samples
 from separatrix.kernels.graphs.graph_union import is_graph
@@ -188,6 +189,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             return check_tensor(estimator, X, **more)
         X = as_numpy(X)
     _refuse_objects(estimator, X)
+    X = as_native(X, _name(estimator))
     try:
         tags = get_tags(estimator).input_tags
         sparse = "csr" if tags.sparse else False
@@ -195,9 +197,6 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             more["ensure_all_finite"] = "allow-nan"
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
-        if samples.dtype.kind == "f" and samples.dtype.itemsize > 8:  # long floats
-            samples = samples.astype(np.float64)
-            checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
         if issparse(samples):  # compiled loops trust the indices
             samples.check_format(full_check=True)
         if more.get("reset", True):  # a new fit

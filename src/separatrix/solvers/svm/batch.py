@@ -42,6 +42,7 @@ from separatrix.solvers.svm.working_set import (
 )
 from separatrix.types import Codes, Flags, Gram, Vector
 
+NEARLY_HARD = 1e14  # C times the largest k(x, x): more is a hard margin, as far as float64 can tell
 STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
 
 
@@ -60,7 +61,7 @@ class ProblemBatch:
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
         self.gaps, self.tol = rule.gaps_for(boxes * self.scales), rule.tol
         self.max_iter = rule.max_iter
-        self.hard = np.isinf(boxes)
+        self.hard, self.nearly_hard = np.isinf(boxes), boxes * self.scales > NEARLY_HARD
         self.largest = int(np.diff(starts).max())
         p = len(problems)
         whole, real = np.zeros((4, p), np.int64), np.empty((3, p))
@@ -168,10 +169,10 @@ class ProblemBatch:
         self.certify(np.array([p]))
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
         whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
-        if self.hard[p] and 4.0 * square <= (
+        if self.nearly_hard[p] and 4.0 * square <= (
             NOT_SEPARABLE * self.scales[p] * self.arrays.state[ALPHA, self.span(p)].sum() ** 2
         ):
-            self.stop[p] = "not separable"
+            self.stop[p] = "not separable" if self.hard[p] else "stalled"
         elif steps >= self.max_iter:
             self.stop[p] = "max_iter"
         elif steps - self._checked[p] >= STEPS_PER_CHECK:

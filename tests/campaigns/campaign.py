@@ -1,0 +1,99 @@
+"""A campaign: numbered trials that look for failures, for as long as there is time.
+
+Trial number r of a part is always the same trial, so that a failure is repeated by its number:
+
+    python -m tests.campaigns properties --part rows --from 4711 --trials 1
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+Trial = Callable[[int], object]
+
+
+class Campaign(NamedTuple):
+    """What is tried, and how much of it in each size of run."""
+
+    title: str
+    parts: Callable[[], dict[str, Trial]]
+    """Trials by the name of what they try. A trial raises if it finds a failure."""
+    short: int = 1
+    """Trials of each part in `make test`."""
+    middle: int = 3
+    """Trials of each part in `make test-full`."""
+    full: int = 10**9
+    """Trials of each part in the full run; a checklist has one."""
+    seconds: float = 60.0
+    """A trial that takes longer is a failure."""
+    prepare: Callable[[], object] = lambda: None
+    """Called before the first trial, outside of its time."""
+    quick: tuple[str, ...] | None = None
+    """Names of the parts in `make test`; None for all."""
+
+
+class Outcome(NamedTuple):
+    """What came of one part."""
+
+    tried: int
+    failures: list[tuple[int, str]]  # number of the trial, and what happened
+
+
+class TooSlow(BaseException):
+    """A trial ran over its time; no handler of ordinary errors catches it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise in Python code after that time; in compiled code that never returns, end the process."""
+
+    def late(_number: int, _frame: object) -> None:
+        raise TooSlow(f"more than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    faulthandler.dump_traceback_later(4 * seconds, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run_one(trial: Trial, number: int, seconds: float) -> str | None:
+    """Run one trial; what went wrong, or None."""
+    try:
+        with time_limit(seconds), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trial(number)
+    except (Exception, TooSlow) as error:
+        said = " ".join(str(error).split())
+        return f"{type(error).__name__}: {said[:300]}"
+    return None
+
+
+def run_part(
+    trial: Trial, numbers: Iterator[int] | range, seconds: float, until: float = float("inf")
+) -> Outcome:
+    """Run the trials of these numbers, or as many as there is time for."""
+    tried, failures = 0, list[tuple[int, str]]()
+    for number in numbers:
+        if tried and time.monotonic() > until:
+            break
+        tried += 1
+        found = run_one(trial, number, seconds)
+        if found is not None:
+            failures.append((number, found))
+    return Outcome(tried, failures)
+
+
+def chosen(rng: Any, values: Any) -> Any:
+    """One of some values, drawn by a NumPy generator."""
+    return values[int(rng.integers(len(values)))]

@@ -1,0 +1,183 @@
+"""Model files that are damaged, and files with the right checksum that were made to do harm."""
+
+import atexit
+import copy
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from tests.campaigns.campaign import Campaign, chosen
+from tests.modelfile.cases import CASES
+from tests.modelfile.hostile import (
+    MEMORY,
+    SECONDS,
+    Maker,
+    begin_anew,
+    load_within_limits,
+    resident,
+    signed,
+    use,
+    walked,
+)
+
+from separatrix import load, save
+from separatrix.errors import ModelFileError
+
+LARGE = (10**3, 10**4, 10**5, 10**6, 10**7, 2**31 - 1, 2**40, 2**53)
+PRECISE = 5.0  # seconds of a first use, which may compile; the second must be within `SECONDS`
+
+
+@cache
+def folder():
+    path = Path(tempfile.mkdtemp(prefix="campaign-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+@cache
+def source(number):
+    """The file of a case, whole or slim, and its samples; used once, so that its loops are compiled."""
+    case, slim = CASES[number // 2 % len(CASES)], bool(number % 2)
+    path = save(case.fitted(), folder() / f"{case.name}-{slim}.model", slim=slim)
+    use(load(path), case.X)
+    return path, case.X
+
+
+@cache
+def content(number):
+    return source(number)[0].read_bytes()
+
+
+@cache
+def maker():
+    return Maker([source(number)[0] for number in range(2 * len(CASES))])
+
+
+def damage(number):
+    """A file with other bytes is refused as damaged, whatever and wherever they are."""
+    rng = np.random.default_rng([1, number])
+    own = number % (2 * len(CASES))
+    whole = content(own)
+    raw = DAMAGES[int(rng.integers(len(DAMAGES)))](bytearray(whole), rng)
+    if bytes(raw) == whole:
+        return
+    path = folder() / "damaged.model"
+    path.write_bytes(raw)
+    began = time.process_time()
+    try:
+        load(path)
+    except ModelFileError as error:
+        assert error.__cause__ is None or isinstance(error.__cause__, OSError), error
+    else:
+        raise AssertionError(f"loaded silently, from {source(own)[0].name}")
+    assert time.process_time() - began < SECONDS, "slow refusal"
+
+
+def _flip(raw, rng):
+    for _ in range(int(chosen(rng, (1, 1, 1, 2, 8)))):
+        raw[int(rng.integers(len(raw)))] ^= 1 << int(rng.integers(8))
+    return raw
+
+
+def _burst(raw, rng):
+    start = int(rng.integers(len(raw)))
+    raw[start : start + int(rng.integers(1, 64))] = rng.bytes(int(rng.integers(1, 64)))
+    return raw
+
+
+def _truncate(raw, rng):
+    return raw[: int(rng.integers(len(raw)))]
+
+
+def _append(raw, rng):
+    return raw + rng.bytes(int(rng.integers(1, 64)))
+
+
+def _splice(raw, rng):
+    other = content(int(rng.integers(2 * len(CASES))))
+    cut = int(rng.integers(min(len(raw), len(other))))
+    return raw[:cut] + other[cut:]
+
+
+def _swap_blocks(raw, rng):
+    size = int(chosen(rng, (8, 64, 512)))
+    first, second = (int(rng.integers(max(len(raw) - size, 1))) for _ in range(2))
+    a, b = raw[first : first + size], raw[second : second + size]
+    raw[first : first + size], raw[second : second + size] = b, a
+    return raw
+
+
+DAMAGES = (_flip, _flip, _burst, _truncate, _append, _splice, _swap_blocks)
+
+
+def every_bit(number):
+    """Bit `number` of every case's file is flipped; then, the file is cut at that byte."""
+    for own in range(0, 2 * len(CASES), 2):
+        whole = content(own)
+        if number >= 8 * len(whole):
+            continue
+        flipped = bytearray(whole)
+        flipped[number // 8] ^= 1 << number % 8
+        for raw in (flipped, whole[: number // 8]):
+            path = folder() / "bit.model"
+            path.write_bytes(raw)
+            with suppress(ModelFileError):
+                load(path)
+                raise AssertionError(f"loaded silently, from {source(own)[0].name}")
+
+
+def hostile(number):
+    """A file changed by somebody who can sign it is refused, or is a model like any other."""
+    _load_and_use(maker().one(number), source(number % (2 * len(CASES)))[1])
+
+
+def costly(number):
+    """One number of a file becomes large: no small file makes a model that is slow to use."""
+    rng = np.random.default_rng([2, number])
+    own = number % (2 * len(CASES))
+    document, tensors = maker().sources[own]
+    document = copy.deepcopy(document)
+    spots = [
+        (holder, key)
+        for holder, key in walked(document["model"])
+        if isinstance(holder[key], int | float) and not isinstance(holder[key], bool)
+    ]
+    for _ in range(int(rng.integers(1, 3))):
+        holder, key = chosen(rng, spots) if spots else (document, "format")
+        holder[key] = chosen(rng, LARGE)
+    _load_and_use(signed(document, tensors), source(own)[1])
+
+
+def _load_and_use(raw, samples):
+    path = folder() / "hostile.model"
+    path.write_bytes(raw)
+    if load_within_limits(path, samples) is not None:
+        return
+    model, measured = load(path), begin_anew()
+    before = resident()[0] if measured else 0
+    for limit in (PRECISE, SECONDS):
+        began = time.process_time()
+        use(model, samples)
+        took = time.process_time() - began
+        if took < SECONDS:
+            break
+        assert took < limit, f"use takes {took:.1f} s"
+    if measured:
+        grown = resident()[1] - before
+        assert grown < MEMORY + 2 * os.path.getsize(path), f"use takes {grown >> 20} MB"
+
+
+CAMPAIGN = Campaign(
+    "model files: damaged, cut, spliced; signed by an attacker (load and one use within 1 s of "
+    "processor time and 64 MB + 2 x the file)",
+    lambda: {"damage": damage, "every bit": every_bit, "hostile": hostile, "costly": costly},
+    short=40,
+    middle=400,
+    prepare=maker,
+    seconds=20.0,
+)

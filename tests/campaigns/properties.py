@@ -1,0 +1,206 @@
+"""R2: what must not change an answer does not: order, names, weights, memory layout, files, threads."""
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numba
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+from tests.campaigns.campaign import Campaign
+from tests.campaigns.problems import (
+    EVERY,
+    EXACT,
+    UNWEIGHTED,
+    assert_close,
+    draw,
+    outputs,
+    seeded,
+    takes_counts,
+)
+from tests.contracts.test_properties import INCREMENTAL
+from threadpoolctl import threadpool_limits
+
+from separatrix import load, save
+from separatrix.errors import ModelFileError
+
+
+def _drawn(calls, number):
+    model = seeded(calls[number % len(calls)])
+    return model, *draw(number // len(calls), positive=takes_counts(model))
+
+
+def _signless(model, found):
+    """The axes of a transformer have no natural sign."""
+    return np.abs(found) if not hasattr(model, "predict_proba") and _only_maps(model) else found
+
+
+def _only_maps(model):
+    return hasattr(model, "transform") and not hasattr(model, "decision_function")
+
+
+def rows(number):
+    """The order of the samples does not matter."""
+    model, X, y, rng = _drawn(EXACT, number)
+    order = rng.permutation(len(y))
+    first, second = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
+    assert_close(_signless(model, outputs(second, X)), _signless(model, outputs(first, X)))
+
+
+def columns(number):
+    """The order of the features does not matter."""
+    model, X, y, rng = _drawn(EXACT, number)
+    order = rng.permutation(X.shape[1])
+    first, second = clone(model).fit(X, y), clone(model).fit(X[:, order], y)
+    assert_close(
+        _signless(model, outputs(second, X[:, order])), _signless(model, outputs(first, X))
+    )
+
+
+def labels(number):
+    """Names of classes permute the answers, nothing else."""
+    model, X, y, rng = _drawn(EXACT, number)
+    k = int(y.max()) + 1
+    names = np.array(["pear", "apple", "quince", "fig"])[rng.permutation(4)[:k]]
+    first, second = clone(model).fit(X, y), clone(model).fit(X, names[y])
+    if _only_maps(model) and not hasattr(first, "predict"):
+        return
+    sure = _certain(first, X)
+    np.testing.assert_array_equal(second.predict(X)[sure], names[first.predict(X)][sure])
+
+
+def _certain(model, X):
+    """Samples whose best two scores differ by more than rounding."""
+    found = outputs(model, X)
+    if _only_maps(model) or not hasattr(model, "predict_proba"):
+        found = model.decision_function(X) if hasattr(model, "decision_function") else found
+    if found.ndim == 1 or found.shape[1] == 1:
+        return np.abs(found.ravel()) > 1e-6 * max(1.0, np.abs(found).max())
+    if len(model.classes_) == 2:
+        return np.abs(found[:, 0] - found[:, 1]) > 1e-6
+    best = np.sort(found, axis=1)
+    return best[:, -1] - best[:, -2] > 1e-6 * np.maximum(1.0, np.abs(best[:, -1]))
+
+
+WEIGHTED = tuple(call for call in EXACT if not call.startswith(UNWEIGHTED))
+
+
+def weights(number):
+    """A weight is a repetition, and weight 0 a removal."""
+    model, X, y, rng = _drawn(WEIGHTED, number)
+    if not has_fit_parameter(model, "sample_weight"):
+        return
+    times = rng.integers(0, 4, size=len(y))
+    for code in range(int(y.max()) + 1):
+        times[np.flatnonzero(y == code)[:3]] += 1
+    weighted = clone(model).fit(X, y, sample_weight=times.astype(float))
+    repeated = clone(model).fit(X.repeat(times, axis=0), y.repeat(times))
+    assert_close(_signless(model, outputs(weighted, X)), _signless(model, outputs(repeated, X)))
+
+
+def files(number):
+    """A saved model answers bit for bit as the model does."""
+    model, X, y, _ = _drawn(EVERY, number)
+    model.fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = save(model, Path(folder) / "x.model", slim=bool(number % 2))
+        except ModelFileError as error:
+            assert error.reason == "unsupported"
+            return
+        np.testing.assert_array_equal(outputs(load(path), X), outputs(model, X))
+
+
+def parts(number):
+    """Batches of `partial_fit` give the model of one fit."""
+    model = clone(INCREMENTAL[number % len(INCREMENTAL)])
+    if getattr(model, "shrinkage", None) == "auto" or getattr(model, "priors", None) is not None:
+        return  # the first needs all rows twice, the second three classes
+    X, y, rng = draw(number // len(INCREMENTAL), positive=True)
+    whole = clone(model).fit(X, y)
+    for part in np.array_split(rng.permutation(len(y)), 3):
+        model.partial_fit(X[part], y[part], classes=np.unique(y))
+    assert_close(outputs(model, X), outputs(whole, X))
+
+
+def threads(number):
+    """One thread and several give the same numbers."""
+    model, X, y, _ = _drawn(EVERY, number)
+    answers = []
+    for cores in (sorted(os.sched_getaffinity(0))[:1], os.sched_getaffinity(0)):
+        with _on_cores(cores):
+            answers.append(outputs(clone(model).fit(X, y), X))
+    assert_close(*answers, rtol=1e-9)
+
+
+@contextmanager
+def _on_cores(cores):
+    before, workers = os.sched_getaffinity(0), numba.get_num_threads()
+    os.sched_setaffinity(0, cores)
+    numba.set_num_threads(min(len(cores), workers))
+    try:
+        with threadpool_limits(len(cores)):
+            yield
+    finally:
+        os.sched_setaffinity(0, before)
+        numba.set_num_threads(workers)
+
+
+def forms(number):
+    """The layout of the same numbers in memory does not matter."""
+    call, which = number % len(EVERY), number // len(EVERY)
+    name = list(FORMS)[which % len(FORMS)]
+    model = seeded(EVERY[call])
+    X, y, _ = draw(which, positive=True)
+    X = np.round(4 * X)  # exact in every type
+    plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
+    expected = _signless(model, outputs(plain, X))
+    rtol = 2e-3 if name == "float32" else 1e-5
+    assert_close(_signless(model, outputs(with_form, FORMS[name](X))), expected, rtol)
+
+
+def _strided(X):
+    wide = np.full((2 * len(X), 3 * X.shape[1]), np.nan)
+    wide[::2, ::3] = X
+    return wide[::2, ::3]
+
+
+def _read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def _mapped(X):
+    handle, path = tempfile.mkstemp(suffix=".npy")
+    os.close(handle)
+    np.save(path, X)
+    found = np.load(path, mmap_mode="r")
+    os.unlink(path)
+    return found
+
+
+FORMS = {
+    "Fortran": np.asfortranarray,
+    "strided": _strided,
+    "reversed": lambda X: X[::-1].copy()[::-1],
+    "read-only": _read_only,
+    "mapped": _mapped,
+    "big-endian": lambda X: X.astype(">f8"),
+    "long": lambda X: X.astype(np.longdouble),
+    "float32": lambda X: X.astype(np.float32),
+    "list": lambda X: X.tolist(),
+    "sparse": lambda X: csr_array(X),
+}
+CAMPAIGN = Campaign(
+    "R2 properties of every estimator: rows, columns, labels, weights, files, batches, threads, layouts",
+    lambda: {
+        **{"rows": rows, "columns": columns, "labels": labels, "weights": weights},
+        **{"files": files, "parts": parts, "threads": threads, "forms": forms},
+    },
+    short=3,
+    middle=40,
+)

@@ -1,0 +1,71 @@
+"""The results of campaigns: kept in `results.json`, shown in `docs/reliability.md`."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tests.campaigns.registry import CAMPAIGNS
+
+RESULTS = Path(__file__).parent / "results.json"
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
+
+
+@dataclass
+class Record:
+    """What came of one part of a campaign."""
+
+    campaign: str
+    part: str
+    tried: int
+    failed: int
+    first: int
+    date: str
+    failures: list[str] = field(default_factory=list)
+
+
+def read_records():
+    """All records, in the order of the campaigns."""
+    records = [Record(**one) for one in json.loads(RESULTS.read_text())] if RESULTS.exists() else []
+    order = list(CAMPAIGNS)
+    return sorted(records, key=lambda one: order.index(one.campaign))
+
+
+def keep_records(new):
+    """Put records in the place of earlier ones of the same parts, and write the page again."""
+    records = {(one.campaign, one.part): one for one in read_records()}
+    records.update({(one.campaign, one.part): one for one in new if one.tried})
+    known = list(records.values())
+    RESULTS.write_text(json.dumps([asdict(one) for one in known], indent=1) + "\n")
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(before + BEGIN + render(read_records()) + END + after)
+
+
+def render(records):
+    """The tables of the page: one line for each campaign, one for each of its parts."""
+    lines = [
+        "",
+        "| campaign | tried | failed | numbers | command | date |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, campaign in CAMPAIGNS.items():
+        own = [one for one in records if one.campaign == name]
+        if not own:
+            lines.append(f"| {campaign.title} | not run | | | `make campaign NAME={name}` | |")
+            continue
+        tried, failed = sum(one.tried for one in own), sum(one.failed for one in own)
+        most = max(one.first + one.tried for one in own)
+        first, last = min(one.first for one in own), max(one.date for one in own)
+        numbers = f"{first} to {most - 1}"
+        command = f"`make campaign NAME={name}`"
+        lines.append(
+            f"| {campaign.title} | {tried:,} | {failed} | {numbers} | {command} | {last} |"
+        )
+    lines += ["", "### By part", "", "| campaign | part | tried | failed |", "|---|---|---|---|"]
+    lines += [f"| {one.campaign} | {one.part} | {one.tried:,} | {one.failed} |" for one in records]
+    failures = [(one, what) for one in records for what in one.failures]
+    if failures:
+        lines += ["", "### Open failures", ""]
+        lines += [f"- {one.campaign}, {one.part}, trial {what}" for one, what in failures]
+    return "\n".join(lines) + "\n\n"
