@@ -198,8 +198,8 @@ class LogisticSolver:
         theta = np.zeros((self.p, self.d + self._intercept))
         if self._intercept:
             k = len(self.classes)
-            blocks = (np.bincount(b.y, b.weights, minlength=k) for b in self._samples)
-            logs = np.log(np.maximum(sum(blocks, start=np.zeros(k)), np.finfo(float).tiny))
+            weights = total(partial(_class_weights_of, k=k), self._samples, np.add)
+            logs = np.log(np.maximum(weights, np.finfo(float).tiny))
             theta[:, -1] = logs[1] - logs[0] if self.p == 1 else logs - logs.mean()
         return theta
 
@@ -405,6 +405,11 @@ def _survey_block(block: Block) -> Vector:
     else:
         stored = np.diff(block.X.indptr)[weights > 0].sum()
     return np.array([weights.sum(), n, stored, not issparse(block.X)], np.float64)
+
+
+def _class_weights_of(block: Block, *, k: int) -> Vector:
+    """Weight of the samples of each class, (k,)."""
+    return np.bincount(block.y, block.weights, minlength=k).astype(np.float64)
 
 
 def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
