@@ -18,7 +18,7 @@ def _one_thread_unless_a_cluster_is_asked_for():
 @pytest.fixture(scope="session")
 def workers():
     """Two worker processes, shared by all tests."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         dask.config.set({"distributed.worker.daemon": False}),
         LocalCluster(memory_limit="2GiB", silence_logs=50, **options) as cluster,

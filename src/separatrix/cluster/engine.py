@@ -7,8 +7,7 @@ functions and models are nodes of their own, sent once, so that no task carries 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import count
 from typing import Any, NamedTuple
@@ -155,7 +154,7 @@ def delayed_of(key: Any, tasks: Tasks) -> Delayed:
 
 def compute(*results: Any) -> tuple[Any, ...]:
     """The values of lazy results; an error of a worker is raised with its message alone."""
-    with brief_errors():
+    with BriefErrors():
         client = client_in_use()
         if client is None:
             return tuple(dask.compute(*results))
@@ -174,7 +173,7 @@ def compute_each(
 
 def persist(results: Sequence[Delayed]) -> list[Delayed]:
     """The same results, computed and kept where they are."""
-    with brief_errors():
+    with BriefErrors():
         client = client_in_use()
         if client is None:
             return list(dask.persist(*results))
@@ -205,18 +204,18 @@ def wait_for(client: Any, futures: list[Any]) -> list[Any]:
         raise
 
 
-@contextmanager
-def brief_errors() -> Iterator[None]:
-    """Raise errors of ours without the engine's frames, and its own as `ClusterError`."""
-    try:
-        yield
-    except SeparatrixError as error:
-        raise error.with_traceback(None) from None
-    except Exception as error:
+class BriefErrors:
+    """Context that raises errors of ours without the engine's frames, and its own as `ClusterError`."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: Any, error: Any, _frames: Any) -> None:
+        if isinstance(error, SeparatrixError):
+            raise error.with_traceback(None) from None
         sentence = _SENTENCES.get(type(error).__name__)
-        if sentence is None:
-            raise
-        raise ClusterError(f"{sentence} ({type(error).__name__}: {error!s:.200})") from None
+        if sentence is not None:
+            raise ClusterError(f"{sentence} ({type(error).__name__}: {error!s:.200})") from None
 
 
 _SENTENCES = {
