@@ -200,6 +200,24 @@ def test_one_task_for_each_block_and_a_tree_of_merges():
     assert len(tasks) == 100 + -(-100 // FAN_IN) + 1 + 1  # blocks, two levels of merges, the model
 
 
+def test_what_samples_and_labels_come_from_is_computed_once():
+    X, y, _ = samples()
+    made = []
+
+    def make(number):
+        made.append(number)
+        return X[50 * number : 50 * number + 50], y[50 * number : 50 * number + 50]
+
+    blocks = [dask.delayed(make, nout=2)(number) for number in range(3)]
+    dX = da.concatenate([da.from_delayed(one[0], (50, 4), float) for one in blocks])
+    dy = da.concatenate([da.from_delayed(one[1], (50,), int) for one in blocks])
+
+    found = GaussianNB().fit(dX + 0.0, dy)
+
+    assert sorted(made) == [0, 1, 2]
+    assert_same_fit(found, GaussianNB().fit(X, y))
+
+
 def spoiled(X, block, row, value):
     bad = X.copy()
     bad[sum(CUTS[:block]) + row, 1] = value

@@ -98,7 +98,8 @@ def map_blocks(
 def fuse_own_tasks(tasks: Tasks) -> Tasks:
     """The same with whatever only one of the tasks needs made a part of it: one task for each block.
 
-    Tasks that several blocks share, and results that are on the cluster already, stay apart.
+    Tasks that several blocks share, and results that are on the cluster already, stay apart. Dask's own
+    fusion of arrays would compute twice what both X and y of a block come from.
     """
     graph: dict[Any, Any] = {}
     for collection in tasks.reads:
@@ -167,7 +168,7 @@ def compute_each(
     name: str, function: Callable[..., Any], shared: Any, blocks: Any, reads: Any
 ) -> tuple[Any, ...]:
     """The values of `function(shared, number, *block)`, one for each block."""
-    tasks = map_blocks(name, function, shared, blocks, reads)
+    tasks = fuse_own_tasks(map_blocks(name, function, shared, blocks, reads))
     return compute(*(delayed_of(key, tasks) for key in tasks.keys))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import dask
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
@@ -45,8 +44,7 @@ def partition(X: Any, y: Any = None, weights: Any = None, *, name: str = "X") ->
                 "chunks or partitions"
             )
         parts.append(part)
-    # together: chains of steps on one block become one task, and what two need is computed once
-    reads = dask.optimize(*(collection for part in parts for collection in part.reads))
+    reads = tuple(collection for part in parts for collection in part.reads)
     blocks = list(zip(*(part.keys for part in parts), strict=True))
     return Partitions(blocks, reads, samples.kind, samples.rows)
 
