@@ -31,4 +31,5 @@ def workers():
 def client(workers):
     """The cluster as the current one."""
     with dask.config.set(scheduler=None), workers.as_current():
+        workers.wait_for_workers(2, timeout=60)  # a test before may have killed one
         yield workers
