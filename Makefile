@@ -8,7 +8,7 @@ QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators t
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
-.PHONY: install demo workbench test test-full test-sklearn test-long test-gpu campaign golden lint bench docs clean
+.PHONY: install demo demo-cluster workbench test test-full test-sklearn test-long test-gpu campaign golden lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -29,6 +29,9 @@ install: $(VENV)/.has-report $(VENV)/.compiled-models
 
 demo: install
 	$(BIN)/separatrix demo --out demo-output
+
+demo-cluster: install $(VENV)/.has-dask
+	$(BIN)/python examples/cluster.py
 
 workbench: install $(VENV)/.has-workbench
 	$(BIN)/separatrix workbench

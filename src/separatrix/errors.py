@@ -11,6 +11,7 @@
     ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory budget
     ├── MissingPackageError (ImportError)  an optional package that is not installed
     ├── DeviceError         (RuntimeError) a GPU that is missing, or cannot do this work
+    ├── ClusterError        (RuntimeError) a cluster without workers, or one that lost the work
     └── ModelFileError      (ValueError)   a model file that is refused; `reason` is a keyword
 
 Warnings: `PrecisionWarning` if even float64 cannot give kernel values to the tolerance, and scikit-learn's
@@ -111,6 +112,10 @@ class MissingPackageError(SeparatrixError, ImportError):
 
 class DeviceError(SeparatrixError, RuntimeError):
     """There is no GPU, or it cannot do this work."""
+
+
+class ClusterError(SeparatrixError, RuntimeError):
+    """The cluster cannot be reached, has no workers, or lost the work."""
 
 
 class ModelFileError(SeparatrixError, ValueError):

@@ -8,6 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
 QUICK = {
+    "cluster": ["--blocks", "3", "--rows", "300"],
     "larger_than_memory": ["--rows", "5000"],
 }
 
@@ -15,6 +16,8 @@ QUICK = {
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_runs(path, tmp_path):
+    if path.stem == "cluster":
+        pytest.importorskip("distributed", reason="pip install 'separatrix[dask]'")
     done = subprocess.run(
         [sys.executable, path, *QUICK.get(path.stem, [])],
         cwd=tmp_path,

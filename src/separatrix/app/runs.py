@@ -45,11 +45,16 @@ class Job:
         return "\n".join([*lines, *(f"  {name}" for name in self.steps)])
 
     def run(
-        self, folder: Path, *, fresh: bool = False, progress: bool | None = None
+        self,
+        folder: Path,
+        *,
+        fresh: bool = False,
+        progress: bool | None = None,
+        cluster: str | None = None,
     ) -> tuple[Results, Path, Sequence[str]]:
         """Run it in a folder and write its page; return the results, the page and a summary."""
         require_packages()
-        results = run(self.experiment, folder, fresh=fresh, progress=progress)
+        results = run(self.experiment, folder, fresh=fresh, progress=progress, cluster=cluster)
         with busy("drawing the page", show=progress):
             page, words = self._page(results)
             return results, write(page, folder / "report.html"), words

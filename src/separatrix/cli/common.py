@@ -75,6 +75,12 @@ device_option = click.option(
     help="Device; auto: a GPU if present and the problem is large enough",
 )
 
+cluster_option = click.option(
+    "--cluster",
+    metavar="WHERE",
+    help="Dask cluster: local, tcp://HOST:PORT, or a scheduler's JSON file",
+)
+
 
 def combine_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """One decorator that adds several options, which the help text lists in this order."""

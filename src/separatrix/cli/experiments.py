@@ -11,6 +11,7 @@ import click
 from separatrix.cli.common import (
     INTERRUPTED,
     Command,
+    cluster_option,
     device_option,
     file_options,
     json_option,
@@ -79,6 +80,7 @@ metric_option = click.option(
 @click.option("--out", type=FOLDER, help="Folder of the run  [default: runs/EXPERIMENT]")
 @click.option("--fresh", is_flag=True, help="Discard the checkpoints in the folder")
 @click.option("--dry-run", is_flag=True, help="Print the plan and exit")
+@cluster_option
 @quiet_option
 @json_option
 def run(
@@ -86,14 +88,15 @@ def run(
     out: Path | None,
     fresh: bool,
     dry_run: bool,
+    cluster: str | None,
     quiet: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Run an EXPERIMENT, a named study or a TOML file, and write its table and page.
 
-    After an interruption the same command resumes from the last checkpoint. `separatrix experiments`
-    lists the names.
+    After an interruption the same command resumes from the last checkpoint, also with another
+    `--cluster`. `separatrix experiments` lists the names.
     """
     from separatrix.app.runs import prepare
 
@@ -105,7 +108,9 @@ def run(
         plan = {"steps": job.steps, "plan": job.words, "options": job.experiment.options}
         show_json(plan) if as_json else click.echo(job)
         return
-    results, page, words = job.run(folder, fresh=fresh, progress=False if quiet else None)
+    results, page, words = job.run(
+        folder, fresh=fresh, progress=False if quiet else None, cluster=cluster
+    )
     paths = (folder / "results.csv", folder / "results.parquet", page)
     written = [path for path in paths if path.exists()]
     if as_json:

@@ -13,6 +13,7 @@ import click
 
 from separatrix.cli.common import (
     Command,
+    cluster_option,
     combine_options,
     device_option,
     file_options,
@@ -273,7 +274,12 @@ def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
     metavar="COLUMN",
     help="Add a column of DATA, such as an id; may be repeated",
 )
-@click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="CSV file to write, with --cluster a folder of Parquet files  [default: stdout]",
+)
+@cluster_option
 @device_option
 @quiet_option
 @json_option
@@ -283,6 +289,7 @@ def predict(
     proba: bool,
     keep: tuple[str, ...],
     out: Path | None,
+    cluster: str | None,
     device: str,
     quiet: bool,
     as_json: bool,
@@ -293,7 +300,11 @@ def predict(
     Columns are selected by the names that the model stores. For a model without names, `--target` names
     a column to drop. Of an embedding, the coordinates are printed; of a novelty detector, 1 for rows like
     its training rows and -1 for others. Costs and thresholds replace those that the model was fitted with.
+    With `--cluster`, DATA may be larger than memory, and an interrupted run is resumed.
     """
+    if cluster is not None:
+        _predict_on_cluster(model, Path(data), out, cluster, proba, keep, quiet, file)
+        return
     from separatrix.app.novelty import classes_of
     from separatrix.app.predict_from_file import predict_rows, print_predictions, write_predictions
     from separatrix.app.read_data import read_columns, read_for
@@ -316,6 +327,25 @@ def predict(
     else:
         write_predictions(out, labels, classes, P, kept)
         print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
+
+
+def _predict_on_cluster(
+    model: Path,
+    data: Path,
+    out: Path | None,
+    cluster: str,
+    proba: bool,
+    keep: tuple[str, ...],
+    quiet: bool,
+    file: dict[str, Any],
+) -> None:
+    from separatrix.app.predict_on_cluster import predict_on_cluster
+
+    if out is None or keep:
+        raise click.UsageError("--cluster needs --out FOLDER, and has no --keep")
+    options: dict[str, Any] = {"decision": take_decision(file), "probabilities": proba}
+    count = predict_on_cluster(model, data, out, cluster, **options, **file)
+    print_message(f"wrote {out}, {count} Parquet files", quiet=quiet)
 
 
 def _embed(fitted: Any, samples: Any, out: Path | None, *, quiet: bool, as_json: bool) -> None:

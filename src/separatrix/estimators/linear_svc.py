@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -26,6 +25,7 @@ from separatrix.estimators.base.parameters import (
 from separatrix.estimators.base.prepare import Training, generator, prepare
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
 from separatrix.solvers.linear_svm.dual_descent import (
@@ -377,12 +377,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         limit = "time_limit" if "stopped" in found.stops else "max_iter"
         if limit == "time_limit" and self.time_limit is None:
             limit = "cancelled"
-        warnings.warn(
+        warn_user(
             f"LinearSVC stopped after {found.n_iter} iterations ({limit}) at a violation of "
             f"{found.violation[worst]:.2g}, with tol={self.tol:g} wanted; the relative duality gap is "
             f"{found.gap[worst]:.2g}: raise max_iter or tol, lower C, or scale the features",
             ConvergenceWarning,
-            stacklevel=4,  # past fit and the wrapper that ends callbacks
         )
 
     def _check_parameters(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any, Self
@@ -25,6 +24,7 @@ from separatrix.estimators.base.parameters import (
 )
 from separatrix.estimators.base.prepare import prepare
 from separatrix.runtime.threads import thread_count
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.subgradient import LOSSES, Objective, SubgradientFit, solve_subgradient
 from separatrix.types import Codes, Matrix
 from separatrix.validation import (
@@ -148,8 +148,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             )
         self._keep(found)
         for sentence, kind in self._warnings_of(found):
-            # past the wrapper that ends callbacks
-            warnings.warn(f"SubgradientSVC: {sentence}", kind, stacklevel=3)
+            warn_user(f"SubgradientSVC: {sentence}", kind)
         return self
 
     def _winners(self, values: Matrix) -> Codes:

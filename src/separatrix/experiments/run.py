@@ -19,6 +19,7 @@ import numpy as np
 
 from separatrix.errors import ExperimentError, ModelFileError
 from separatrix.evaluation.hashes import hash_of
+from separatrix.experiments.cluster_steps import run_steps
 from separatrix.experiments.steps import Experiment, Results, Row, RunContext, Step, StepResult
 from separatrix.modelfile.container import read_container, write_container
 from separatrix.modelfile.model_card import versions_here
@@ -37,6 +38,7 @@ def run(
     fresh: bool = False,
     progress: bool | None = None,
     done: Callable[[str, bool], None] | None = None,
+    cluster: str | None = None,
 ) -> Results:
     """Run all steps that the folder does not hold, then write the table.
 
@@ -48,6 +50,8 @@ def run(
         Discard the results in the folder.
     done
         Called with the name of each step and whether its result existed.
+    cluster
+        Run the missing steps as tasks: "local", the address of a Dask scheduler, or its JSON file.
     """
     begun = time.time()
     context = RunContext(experiment)
@@ -56,6 +60,8 @@ def run(
     about = _describe_run(experiment, context)
     _claim(folder, about, fresh)
     run_hash = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    if cluster is not None:
+        _run_on_cluster(experiment, steps, run_hash, cluster, progress)
     with bar(experiment.name, len(experiment.steps), show=progress) as advance:
         for number, step in enumerate(experiment.steps):
             path = steps / f"{number:03d}.step"
@@ -86,6 +92,22 @@ def run(
     results.write(folder)
     _sweep(folder, begun)
     return results
+
+
+def _run_on_cluster(
+    experiment: Experiment, folder: Path, run_hash: str, cluster: str, progress: bool | None
+) -> None:
+    """Write the results of all steps that the folder does not hold."""
+    paths = {step.name: folder / f"{i:03d}.step" for i, step in enumerate(experiment.steps)}
+    found = {step: _read_result(paths[step.name], step, run_hash) for step in experiment.steps}
+    known = {step.name: result for step, result in found.items() if result is not None}
+    left = [step for step, result in found.items() if result is None]
+    if not left:
+        return
+    with bar(f"{experiment.name} on {cluster}", len(left), show=progress) as advance:
+        for step, result in run_steps(experiment, run_hash, left, known, _run_step, cluster):
+            _write_result(paths[step.name], step, run_hash, result)
+            advance()
 
 
 def _sweep(folder: Path, begun: float) -> None:

@@ -84,6 +84,10 @@ class Experiment:
             raise ParameterError(self.name, "seed", f"at most {LARGEST_SEED}", seed)
 
 
+class MissingResult(LookupError):
+    """A step asked for the result of a step that has not run."""
+
+
 @dataclass
 class RunContext:
     """What steps read: data sets, objects that several steps share, and results of earlier steps."""
@@ -113,6 +117,8 @@ class RunContext:
 
     def result(self, step: str) -> StepResult:
         """The result of an earlier step, of this run or of the one that it resumes."""
+        if step not in self._results:
+            raise MissingResult(step)
         return self._results[step]
 
     def store(self, step: str, result: StepResult) -> None:

@@ -6,7 +6,7 @@ The same functions serve an array, a memory map, a stream of blocks and a cluste
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sized
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
@@ -25,6 +25,20 @@ FEWEST_ROWS = 2048  # below that a product of the rows with themselves runs at h
 MANY = 8  # times d: where d x d sums are merged, that costs little beside making them
 
 
+@runtime_checkable
+class SumsItself(Protocol):
+    """Blocks that are not here: they compute and merge their parts where they are."""
+
+    def merge_parts(
+        self,
+        part_of: Callable[[Any], Any],
+        merged: Callable[[Any, Any], Any],
+        monitor: FitMonitor | None,
+    ) -> Any:
+        """The merged parts of all blocks, in their order."""
+        ...
+
+
 def total(
     part_of: Callable[[Item], Part],
     blocks: Iterable[Item],
@@ -38,6 +52,8 @@ def total(
     >>> total(len, ["ab", "cde"], lambda a, b: a + b)
     5
     """
+    if isinstance(blocks, SumsItself):
+        return cast(Part, blocks.merge_parts(part_of, merged, monitor))
     if isinstance(blocks, Sized) and len(blocks) == 1:
         threads = 1  # one block needs no thread
     found: Part | None = None

@@ -27,6 +27,10 @@ class CategoryCounts(NamedTuple):
         """The same with the classes in another order."""
         return CategoryCounts(self.weight[order], self.sizes, self.table[order])
 
+    def grown(self, k: int) -> CategoryCounts:
+        """The same with room for k classes; the new ones are empty."""
+        return self.widened(self.sizes, k)
+
     def widened(self, sizes: Codes, k: int) -> CategoryCounts:
         """The same with room for more categories and for k classes; the new ones are empty."""
         table = np.zeros((k, int(sizes.sum())))

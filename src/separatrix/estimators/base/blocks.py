@@ -50,6 +50,10 @@ class ArrayBlocks:
         """Number of classes."""
         return len(self.train.classes)
 
+    def classes_in(self, block: Block) -> int:
+        """Number of classes that the codes of a block are of."""
+        return self.n_classes
+
     def in_class_order(self) -> tuple[Any, Codes]:
         """The labels, sorted, and the code of each."""
         return self.train.classes, np.arange(self.n_classes)
@@ -112,6 +116,10 @@ class StreamBlocks:
     def n_classes(self) -> int:
         """Number of classes so far."""
         return len(self._codes)
+
+    def classes_in(self, block: Block) -> int:
+        """Number of classes so far."""
+        return self.n_classes
 
     def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> None:
         """None: the blocks of an iterable are not resized."""
@@ -186,6 +194,8 @@ def blocks_of(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any
 ) -> ArrayBlocks | StreamBlocks:
     """The training set of an estimator as blocks, from arrays or an iterable."""
+    if isinstance(X, StreamBlocks):
+        return X
     if not yields_blocks(X, y):
         return ArrayBlocks(prepare(estimator, X, y, sample_weight, **more))
     require_no_weights(sample_weight)

@@ -96,7 +96,7 @@ class OnePass(CallbackSupportMixin, Estimator):
         steps = len(blocks) if isinstance(blocks, ArrayBlocks) else None
         with monitored(self, None, None, steps=steps, task="block") as monitor:
             sums = total(
-                lambda block: self._part_of(block, blocks.n_classes),
+                lambda block: self._part_of(block, blocks.classes_in(block)),
                 blocks,
                 self._merge_sums,
                 monitor,

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
+from separatrix.estimators.base.handover import hand_over_cluster_samples
 from separatrix.validation import (
     require_choice,
     require_flag,
@@ -51,7 +52,9 @@ def with_parameters(cls: type[Made]) -> type[Made]:
         ...
     separatrix.errors.ParameterError: `C` of Machine must be above 0; got -1
     """
-    return dataclass(eq=False, repr=False)(cls)
+    made = dataclass(eq=False, repr=False)(cls)
+    hand_over_cluster_samples(made)
+    return made
 
 
 def real(default: Any, *, also: tuple[Any, ...] = (), **bounds: float) -> Any:

@@ -82,11 +82,9 @@ class LogisticSolver:
         hessian: bool = False,
         gap: float = GAP,
     ) -> None:
-        self.gap = gap  # share of the objective that the next step may promise at the end
-        self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
+        self.tol, self.gap, self.max_iter, self.monitor = tol, gap, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
-        self._threads = threads
-        self._margin = True  # whether margins are looked at
+        self._threads, self._margin = threads, True  # whether margins are looked at
         sizes = total(_survey_block, samples, np.add).tolist()
         self._weight, self.n_samples, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
         self._sparse = not sizes[3]
@@ -200,8 +198,8 @@ class LogisticSolver:
         theta = np.zeros((self.p, self.d + self._intercept))
         if self._intercept:
             k = len(self.classes)
-            blocks = (np.bincount(b.y, b.weights, minlength=k) for b in self._samples)
-            logs = np.log(np.maximum(sum(blocks, start=np.zeros(k)), np.finfo(float).tiny))
+            weights = total(partial(_class_weights_of, k=k), self._samples, np.add)
+            logs = np.log(np.maximum(weights, np.finfo(float).tiny))
             theta[:, -1] = logs[1] - logs[0] if self.p == 1 else logs - logs.mean()
         return theta
 
@@ -407,6 +405,11 @@ def _survey_block(block: Block) -> Vector:
     else:
         stored = np.diff(block.X.indptr)[weights > 0].sum()
     return np.array([weights.sum(), n, stored, not issparse(block.X)], np.float64)
+
+
+def _class_weights_of(block: Block, *, k: int) -> Vector:
+    """Weight of the samples of each class, (k,)."""
+    return np.bincount(block.y, block.weights, minlength=k).astype(np.float64)
 
 
 def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:

@@ -1,0 +1,207 @@
+"""Fits on a Dask cluster: overhead over one process, memory of workers, steps, neighbours, and dask-ml.
+
+`python -m benchmarks.dask_scale [--workers N ...] [--rows N] [--part NAME ...]` prints a table. Blocks are
+generated on the workers and never in one memory. Not a part of `make bench`: it needs cores of its own.
+"""
+
+import argparse
+import os
+import time
+from contextlib import contextmanager
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster, wait
+
+from separatrix import (
+    GaussianNB,
+    KNeighborsClassifier,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    QuadraticDiscriminantAnalysis,
+)
+from separatrix.estimators.base.blocks import StreamBlocks
+from separatrix.runtime.sums import total
+from separatrix.runtime.threads import blas_on_one_thread
+
+FEATURES, BLOCK = 30, 100_000
+ONE_PASS = (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+    GaussianNB,
+    LeastSquaresClassifier,
+)
+MEAN = 0.2 * np.random.default_rng(7).normal(size=(2, FEATURES))
+
+
+def make_rows(number, rows, d=FEATURES):
+    rng = np.random.default_rng(number)
+    y = rng.integers(0, 2, size=rows)
+    X = rng.standard_normal(size=(rows, d))
+    X += MEAN[y, :d]
+    return X, y
+
+
+def generate(rows, block=BLOCK, d=FEATURES):
+    """Samples and labels as dask arrays, a task for each block."""
+    made = [dask.delayed(make_rows, nout=2)(i, block, d) for i in range(rows // block)]
+    X = da.concatenate([da.from_delayed(x, (block, d), float) for x, _ in made])
+    return X, da.concatenate([da.from_delayed(y, (block,), int) for _, y in made])
+
+
+@contextmanager
+def cluster_of(workers, memory="auto"):
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        LocalCluster(memory_limit=memory, silence_logs=50, **options) as own,
+        Client(own) as client,
+    ):
+        client.wait_for_workers(workers)
+        warm_up()
+        yield client
+
+
+def warm_up():
+    """Import and compile on every worker before a clock starts."""
+    X, y = generate(20 * 1000, 1000)
+    LinearDiscriminantAnalysis().fit(X, y)
+    LogisticRegression().fit(X, y)
+
+
+def seconds(work, repeat=1):
+    best = np.inf
+    for _ in range(repeat):
+        begun = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def in_one_process(kind, rows):
+    """The same sums over the same generated blocks, one thread."""
+    model = kind()
+    model._form = "pooled"
+    blocks = StreamBlocks(model, (make_rows(i, BLOCK) for i in range(rows // BLOCK)))
+    with blas_on_one_thread():
+        return total(lambda b: model._part_of(b, blocks.n_classes), blocks, model._merge_sums)
+
+
+def part_overhead(workers, rows):
+    """Overhead over the same sums in one process, 100 blocks."""
+    rows = min(rows, 100 * BLOCK)
+    for count in workers:
+        with cluster_of(count) as client:
+            X, y = generate(rows)
+            before = cpu_seconds(client)
+            plain = seconds(client.submit(in_one_process, LinearDiscriminantAnalysis, rows).result)
+            between = cpu_seconds(client)
+            own = seconds(lambda: LinearDiscriminantAnalysis().fit(X, y))
+            cpu = (cpu_seconds(client) - between) / (between - before)
+            yield f"LDA sums, {rows:,} x {FEATURES}, one process", f"{plain:.2f} s"
+            yield (
+                f"the same as blocks, {count} workers",
+                f"{own:.2f} s, {100 * (own * count / plain - 1):+.0f} % over one process / {count}; "
+                f"CPU time of workers {100 * (cpu - 1):+.0f} %",
+            )
+
+
+def cpu_seconds(client):
+    """User and system time of all workers together; a busy machine does not change it much."""
+    return sum(sum(times[:2]) for times in client.run(os.times).values())
+
+
+def peak_memory(client):
+    def peak():
+        with open("/proc/self/status", encoding="ascii") as file:
+            line = next(line for line in file if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+
+    return max(client.run(peak).values())
+
+
+def part_memory(workers, rows):
+    """One-pass models on more than memory holds, workers of 1 GiB."""
+    with cluster_of(max(workers), "1GiB") as client:
+        X, y = generate(rows)
+        for kind in ONE_PASS:
+            took = seconds(lambda: kind().fit(X, y))
+            size = 8e-9 * rows * FEATURES
+            yield (
+                f"{kind.__name__}, {rows:,} x {FEATURES} ({size:.1f} GB)",
+                f"{took:.1f} s, peak of a worker {peak_memory(client):.0f} MB",
+            )
+        few = X[: 5 * BLOCK].compute(), y[: 5 * BLOCK].compute()
+        whole = LinearDiscriminantAnalysis().fit(*few)
+        found = LinearDiscriminantAnalysis().fit(X[: 5 * BLOCK], y[: 5 * BLOCK])
+        off = np.abs(found.coef_ - whole.coef_).max()
+        yield "LDA, five blocks, merged against whole", f"weights differ by {off:.0e}"
+
+
+def part_logistic(workers, rows):
+    """Logistic regression on persisted blocks, against one process and dask-ml."""
+    rows = min(rows, 100 * BLOCK)
+    with cluster_of(max(workers)) as client:
+        X, y = client.persist(generate(rows))
+        wait([X, y])
+        model = LogisticRegression(tol=1e-6)
+        took = seconds(lambda: model.fit(X, y))
+        yield (
+            f"LogisticRegression, {rows:,} x {FEATURES}, {max(workers)} workers",
+            f"{took:.2f} s, {model.n_iter_[0]} steps, objective {model.objective_:.6f}",
+        )
+        try:
+            from dask_ml.linear_model import LogisticRegression as Peer
+        except ImportError:
+            yield "dask-ml", "not installed"
+            return
+        peer = Peer(C=1.0)
+        other = seconds(lambda: peer.fit(X, y))
+        theta = np.append(peer.coef_.ravel(), peer.intercept_)
+        scores = X @ theta[:-1] + theta[-1]
+        loss = da.log1p(da.exp(-da.where(y == 1, scores, -scores))).sum().compute()
+        reached = loss + 0.5 * theta[:-1] @ theta[:-1]
+        yield "dask-ml, its default solver", f"{other:.2f} s, objective {reached:.6f}"
+        yield "ratio", f"{other / took:.1f}x"
+
+
+def part_neighbors(workers, rows):
+    """Nearest neighbours in 50 blocks, 10,000 queries, against one index."""
+    n = min(rows, 5_000_000)
+    Q = make_rows(10**6, 10_000, 16)[0]
+    with cluster_of(max(workers)):
+        X, y = generate(n, n // 50, 16)
+        model = KNeighborsClassifier().fit(X, y)
+        own = seconds(lambda: model.kneighbors(Q))
+        found = model.kneighbors(Q)[1]
+    whole = KNeighborsClassifier().fit(*dask.compute(X, y, scheduler="threads"))
+    local = seconds(lambda: whole.kneighbors(Q))
+    same = (found == whole.kneighbors(Q)[1]).all()
+    yield f"k-NN, {n:,} x 16 in 50 blocks, 10,000 queries", f"{own:.2f} s, rows equal: {same}"
+    yield "one index, all cores", f"{local:.2f} s, ratio {own / local:.2f}"
+
+
+PARTS = {
+    "overhead": part_overhead,
+    "memory": part_memory,
+    "logistic": part_logistic,
+    "neighbors": part_neighbors,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
+    given = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
+    for name in given.part:
+        print(f"{PARTS[name].__doc__}", flush=True)
+        for what, figure in PARTS[name](given.workers, given.rows):
+            print(f"  {what:<60}{figure}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

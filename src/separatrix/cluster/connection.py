@@ -1,0 +1,71 @@
+"""A cluster from a word of the command line, and work that is one function call for each task."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from separatrix.cluster.engine import BriefErrors, warn_of_versions
+from separatrix.errors import ClusterError
+
+TIMEOUT = 20.0  # seconds to wait for a scheduler
+
+
+@contextmanager
+def connect(cluster: str) -> Iterator[Any]:
+    """A client of `local` worker processes, of tcp://HOST:PORT, or of a scheduler's JSON file."""
+    from distributed import Client, LocalCluster
+
+    if cluster == "local":
+        with (
+            LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=40) as own,
+            Client(own) as client,
+        ):
+            yield client
+        return
+    file = cluster.endswith(".json")
+    if file and not Path(cluster).exists():
+        raise ClusterError(f"{cluster} does not exist; start a scheduler with --scheduler-file")
+    try:
+        where = {"scheduler_file": cluster} if file else {"address": cluster}
+        client = Client(timeout=TIMEOUT, **where)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no scheduler answers at {cluster} ({error!s:.100}); start one with: dask scheduler"
+        ) from None
+    with client:
+        yield client
+
+
+def run_tasks(
+    client: Any,
+    names: Sequence[str],
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+) -> Iterator[tuple[int, Any]]:
+    """Number and result of each call, as they come; what is left is cancelled after an error."""
+    from distributed import as_completed
+
+    warn_of_versions(client)
+    packed = cloudpickle.dumps(function)
+    sent = client.submit(pickle.loads, packed, pure=False)
+    futures = [
+        client.submit(_call, sent, *args, key=f"{name}-{id(calls):x}", pure=False)
+        for name, args in zip(names, calls, strict=True)
+    ]
+    numbers = {future.key: number for number, future in enumerate(futures)}
+    try:
+        with BriefErrors():
+            for future in as_completed(futures):
+                yield numbers[future.key], future.result()
+    finally:
+        client.cancel([future for future in futures if not future.done()])
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)

@@ -1,0 +1,104 @@
+"""Predictions of samples on a cluster: lazy, block by block, in the chunks of the samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask._task_spec import Task
+from dask.highlevelgraph import HighLevelGraph
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.cluster.engine import (
+    Tasks,
+    compute,
+    delayed_of,
+    fuse_own_tasks,
+    map_blocks,
+    reduce_tree,
+    short_name,
+)
+from separatrix.cluster.partitions import Partitions, partition
+from separatrix.errors import DataError, SeparatrixError, UnsupportedError
+
+
+def apply_lazily(model: Any, method: str, X: Any) -> Any:
+    """What a method of a fitted model gives for each block: a dask.array, or a list of delayed blocks."""
+    check_is_fitted(model)
+    parts = partition(X)
+    blocks = [block[:1] for block in parts.blocks]
+    name = f"{short_name(model)}-{method.replace('_', '-')}"
+    tasks = map_blocks(name, call_method, (model, method), blocks, parts.reads)
+    if parts.kind == "delayed":
+        return [delayed_of(key, tasks) for key in tasks.keys]
+    return as_array(tasks, parts, _sample_of(model, method, X))
+
+
+def as_array(tasks: Tasks, parts: Partitions, sample: Any) -> Any:
+    """Tasks whose results are arrays of blocks of rows as one dask.array; `sample` is one of them."""
+    name = tasks.keys[0].rpartition("-")[0]
+    layer, rest = dict(tasks.layer), (0,) * (sample.ndim - 1)
+    for i, key in enumerate(tasks.keys):  # a task takes the key of its chunk
+        task = layer.pop(key)
+        layer[(name, i, *rest)] = Task((name, i, *rest), task.func, *task.args)
+    graph = HighLevelGraph.from_collections(name, layer, dependencies=list(tasks.reads))
+    chunks = (parts.rows, *((size,) for size in sample.shape[1:]))
+    return da.Array(graph, name, chunks, meta=sample[:0])
+
+
+def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Share of samples whose class is predicted, by weight."""
+    parts = partition(model.predict(X), y, sample_weight, name="predictions")
+    name = short_name(model)
+    tasks = map_blocks(f"{name}-score", count_right, None, parts.blocks, parts.reads)
+    (found,) = compute(reduce_tree(f"{name}-merge", add_counts, fuse_own_tasks(tasks)))
+    return float(found[0] / found[1])
+
+
+def call_method(shared: tuple[Any, str], number: int, X: Any) -> Any:
+    """A method of the model on one block; errors name it."""
+    model, method = shared
+    if not X.shape[0]:
+        zeros = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
+        return getattr(model, method)(
+            type(X)(zeros, columns=X.columns) if hasattr(X, "columns") else zeros
+        )[:0]
+    try:
+        return getattr(model, method)(X)
+    except (SeparatrixError, ValueError) as error:
+        raise block_error(number, error) from None
+
+
+def block_error(number: int, error: Exception) -> DataError:
+    """The error with the number of the block."""
+    return DataError(f"block {number}: {error}")
+
+
+def count_right(_shared: Any, number: int, predicted: Any, y: Any, weights: Any) -> Any:
+    """Weight of the samples of a block whose class is predicted, and of all."""
+    y = np.asarray(y).ravel()
+    if len(y) != len(predicted):
+        raise DataError(f"block {number} has {len(predicted)} samples, but {len(y)} labels")
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
+    return np.array([weights[predicted == y].sum(), weights.sum()])
+
+
+def add_counts(parts: list[Any]) -> Any:
+    """The sum of several counts."""
+    return np.sum(parts, axis=0)
+
+
+def _sample_of(model: Any, method: str, X: Any) -> Any:
+    """What the method gives for one made-up row, for its shape and dtype."""
+    if hasattr(X, "_meta_nonempty"):  # a frame
+        row = X._meta_nonempty.iloc[:1]
+    else:
+        row = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
+    found = getattr(model, method)(row)
+    if not isinstance(found, np.ndarray):
+        raise UnsupportedError(
+            f"{method} of {type(model).__name__} gives {type(found).__name__}, not one array: call it on "
+            "each block, with map_blocks"
+        )
+    return found
