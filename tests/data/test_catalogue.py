@@ -145,6 +145,7 @@ def test_no_path_of_a_zip_is_written_to(monkeypatch, cache, home):
         (b"<html>we have moved</html>", "small", "SHA-256"),
         (404, "", "status 404"),
     ],
+    ids=range(10),  # not the bytes: a zip file holds the time
 )
 def test_a_damaged_download_is_refused_and_leaves_nothing(
     monkeypatch, cache, home, page, member, reason
