@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import unwrap
 from itertools import product
 from typing import Any, Self
 
@@ -218,7 +219,8 @@ class WideningSearchCV(GridSearchCV):
         arrays = (isinstance(X, np.ndarray) or (issparse(X) and X.format == "csr")) and isinstance(
             y, np.ndarray
         )
-        own = getattr(type(self.estimator), "score", None) is ClassifierMixin.score
+        score = getattr(type(self.estimator), "score", None)
+        own = score is not None and unwrap(score) is ClassifierMixin.score
         return bool(arrays and y.ndim == 1 and own and self.scoring is None)
 
     def _fit_plainly(self, X: Any, y: Any) -> Self:
