@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Worth(NamedTuple):
-    """From which calls on separatrix is faster; measured on 2 and on 14 cores by `benchmarks.calibrate`."""
+    """From which calls on separatrix is faster; as `benchmarks accel_worth` shows."""
 
     smallest: float  # seconds of scikit-learn for a call
     gain: float  # how many times faster separatrix serves calls of usual sizes
