@@ -62,10 +62,10 @@ def render(records):
         lines.append(
             f"| {campaign.title} | {tried:,} | {failed} | {numbers} | {command} | {last} |"
         )
-    lines += ["", "### By part", "", "| campaign | part | tried | failed |", "|---|---|---|---|"]
+    lines += ["", "## By part", "", "| campaign | part | tried | failed |", "|---|---|---|---|"]
     lines += [f"| {one.campaign} | {one.part} | {one.tried:,} | {one.failed} |" for one in records]
     failures = [(one, what) for one in records for what in one.failures]
     if failures:
-        lines += ["", "### Open failures", ""]
+        lines += ["", "## Open failures", ""]
         lines += [f"- {one.campaign}, {one.part}, trial {what}" for one, what in failures]
     return "\n".join(lines) + "\n\n"
