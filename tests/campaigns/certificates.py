@@ -100,5 +100,5 @@ CAMPAIGN = Campaign(
         "LinearSVC": linear_svm,
     },
     short=4,
-    middle=60,
+    middle=20,
 )

@@ -202,5 +202,5 @@ CAMPAIGN = Campaign(
         **{"files": files, "parts": parts, "threads": threads, "forms": forms},
     },
     short=3,
-    middle=40,
+    middle=10,
 )
