@@ -20,7 +20,7 @@ from separatrix.runtime.sums import dense
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.logistic.newton import LogisticFit, largest_entry, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge
-from separatrix.solvers.subgradient import Objective, ObjectiveValue, solve_subgradient
+from separatrix.solvers.subgradient import Objective, ObjectiveValue
 from separatrix.types import Block, Codes, Matrix, Vector
 
 GAP = 1e-9  # share of the objective that a last step may promise
@@ -179,17 +179,4 @@ def fit_subgradient(
     parts = partition(X, y, sample_weight)
     blocks = ClusterBlocks(model, parts, keep=True, dtype=DTYPES)
     model.classes_, _ = blocks.in_class_order()
-    with monitored(model, None, None, steps=model.max_iter, task="step") as monitor:
-        found = solve_subgradient(
-            ClusterObjective(model, blocks),  # type: ignore[arg-type]
-            model._positive_classes,
-            alpha=float(model.alpha),
-            eps=float(model.eps),
-            max_iter=model.max_iter,
-            keep_every=int(model.keep_iterates),
-            monitor=monitor,
-        )
-    model._keep(found)
-    for sentence, kind in model._warnings_of(found):
-        warn_user(f"SubgradientSVC: {sentence}", kind)
-    return model
+    return model._minimise(ClusterObjective(model, blocks), None, None)

@@ -136,7 +136,11 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             float(self.mu),
             thread_count(self.n_jobs),
         )
-        with monitored(self, train.X, train.y, steps=self.max_iter, task="step") as monitor:
+        return self._minimise(objective, train.X, train.y)
+
+    def _minimise(self, objective: Any, X: Any, y: Any) -> Self:
+        """Keep the minimum of an objective, and warn of what it lacks; X and y are for the callbacks."""
+        with monitored(self, X, y, steps=self.max_iter, task="step") as monitor:
             found = solve_subgradient(
                 objective,
                 self._positive_classes,

@@ -154,7 +154,7 @@ def prepare(
             X, order = X[order], None
     centre, used = _columns(X, centred=kernel.translation_invariant)
     n = X.shape[0] if order is None else len(order)
-    values = n * max(n, *(part.shape[0] for part in others), 0)
+    values = n * max([n, *(part.shape[0] for part in others)])
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     if dtype is None:
         dtype = single if values > SMALL else double
