@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export SEPARATRIX_DATA
+# Many tests start processes: without bytecode each of them would parse the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
 QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators tests/modelfile tests/contracts tests/campaigns README.md
 BROWSER := tests/workbench/test_browser_*.py

@@ -13,7 +13,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from separatrix.data.splits import Split
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
-from separatrix.evaluation.baselines import make_baselines
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.comparison_splits import plan_splits
 from separatrix.evaluation.metrics import require_metrics
@@ -121,6 +120,8 @@ def compare(
     protocol, splits = plan_splits(samples.y, cv, repeats, random_state, groups, times, **more)
     added = dict(baselines) if isinstance(baselines, Mapping) else {}
     if baselines is True:
+        from separatrix.evaluation.baselines import make_baselines  # imports scikit-learn's forests
+
         added = make_baselines(profile(samples, kind=kind), random_state)
     everything = {**models, **added}
     if budget is None:

@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.estimators.table_encoder import TableEncoder
-from separatrix.evaluation.baselines import make_baselines
 from separatrix.evaluation.comparison import MAJORITY
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import CheckedSamples, check_samples
@@ -53,6 +52,8 @@ def suite_for(data: Dataset, **options: Any) -> Suite:
 
 def baselines_for(data: Dataset, seed: int) -> dict[str, Any]:
     """What classifiers of the data are measured against; trees see the encoded columns."""
+    from separatrix.evaluation.baselines import make_baselines  # imports scikit-learn's forests
+
     found = make_baselines(profile(encoded_samples(data), kind=kind_of(data)), seed)
     return {
         name: model if name == MAJORITY else encode_first(model, data)
