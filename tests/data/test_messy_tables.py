@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from separatrix.app.data_summary import summarize
 from separatrix.app.doubts import problems_of
 from separatrix.app.read_data import read_labelled
 from separatrix.data.read_table import read_table
@@ -229,3 +230,32 @@ def test_sheets_of_a_workbook(tmp_path):
     assert len(data.y) == 12
     with pytest.raises(DataFileError, match="no sheet named 'third', expected one among 'about'"):
         read_table(f"{path}:third")
+
+
+def test_headers_repeated_by_files_put_together_are_no_rows(write):
+    once = read_table(write(TABLE))
+    both = read_table(write(TABLE + TABLE, "two.csv"))
+    assert "1 row repeats the header and is set aside" in both.notes
+    assert roles(both) == roles(once)
+    assert both.y.tolist() == 2 * once.y.tolist()
+    np.testing.assert_array_equal(
+        both.X.number_column("size"), np.tile(once.X.number_column("size"), 2)
+    )
+
+
+def test_a_value_that_is_also_the_name_of_its_column_is_kept(write):
+    table = "size,class\n1,class\n2,other\nsize,class\n3,other\n"
+    data = read_table(write(table))
+    assert data.y.tolist() == ["class", "other", "other"]
+
+
+def test_missing_values_as_databases_write_them(write):
+    cells = [r"\N" if i % 3 == 0 else i for i in range(24)]
+    table = "x\tclass\n" + "".join(f"{cell}\t{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    found = read_table(write(table, "t.tsv")).X.number_column("x")
+    np.testing.assert_array_equal(np.isnan(found), [cell == r"\N" for cell in cells])
+
+
+def test_labels_that_differ_in_case_are_pointed_out_before_a_fit(write):
+    data = read_table(write("x,class\n" + "1,Yes\n2,yes\n3,no\n" * 12))
+    assert any("'Yes' and 'yes' differ only in case" in words for words in summarize(data).remarks)

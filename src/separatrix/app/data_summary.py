@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -201,6 +202,7 @@ def _class_remarks(classes: dict[str, int], rows: int) -> list[str]:
     elif single:
         names = ", ".join(_cut(label, 24) for label in single[:8])
         found.append(f"classes with one row cannot be learned and tested: {names}")
+    found += find_variants(list(classes))
     few = [label for label, count in classes.items() if 1 < count < RARE_CLASS]
     if few:
         found.append(f"classes with fewer than {RARE_CLASS} rows: {', '.join(few[:8])}")
@@ -212,6 +214,24 @@ def _class_remarks(classes: dict[str, int], rows: int) -> list[str]:
             f"always answering {next(iter(classes))} is right in {share:.1f} % of the rows"
         )
     return found
+
+
+def find_variants(labels: Sequence[Any]) -> list[str]:
+    """A sentence if texts of classes differ only in case or blanks.
+
+    >>> find_variants(["No", "no", "yes"])
+    ["classes 'No' and 'no' differ only in case or blanks: write them alike if they are one"]
+    """
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            alike.setdefault("".join(label.split()).casefold(), []).append(label)
+    return [
+        f"classes {' and '.join(map(repr, same))} differ only in case or blanks: write them alike if "
+        "they are one"
+        for same in alike.values()
+        if len(same) > 1
+    ][:3]
 
 
 def _cut(text: str, most: int) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from separatrix.app.data_summary import find_variants
 from separatrix.app.train_from_file import SavedFit
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.data_checks import find_problems
@@ -35,24 +34,6 @@ def problems_of(data: Dataset) -> list[str]:
     ]
     return [
         *words[:5],
-        *_find_variants(labels.tolist()),
+        *find_variants(labels.tolist()),
         *find_problems(data.X, data.y, data.features),
     ]
-
-
-def _find_variants(labels: list[Any]) -> list[str]:
-    """A sentence if texts of classes differ only in case or blanks.
-
-    >>> _find_variants(["No", "no", "yes"])
-    ["classes 'No' and 'no' differ only in case or blanks: write them alike if they are one"]
-    """
-    alike: dict[str, list[str]] = {}
-    for label in labels:
-        if isinstance(label, str):
-            alike.setdefault("".join(label.split()).casefold(), []).append(label)
-    return [
-        f"classes {' and '.join(map(repr, same))} differ only in case or blanks: write them alike if "
-        "they are one"
-        for same in alike.values()
-        if len(same) > 1
-    ][:3]

@@ -15,7 +15,10 @@ import pyarrow.compute as pc
 
 from separatrix.types import Flags, Vector
 
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None")
+MISSING = (
+    *("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None"),
+    "\\N",  # of MySQL and PostgreSQL
+)
 """Cells that stand for a missing value in every column."""
 
 MISSING_WORDS = frozenset(

@@ -294,13 +294,49 @@ def drop_unlabelled(table: ColumnTable, target: str | None) -> tuple[ColumnTable
         error = DataError(f"no row has a label: all {lost:,} cells of {target!r} are missing")
         error.hint = "name another column with --target"
         raise error
-    categories = {n: Category(codes[kept], v) for n, (codes, v) in table.categories.items()}
-    order: Any = "F" if table.numbers.flags.f_contiguous else "C"
-    numbers = np.asarray(table.numbers[kept], order=order)
-    part = replace(table, rows=len(kept), numbers=numbers, categories=categories)
+    part = _take_rows(table, kept)
     has, are = ("has", "is") if lost == 1 else ("have", "are")
     rows = f"{lost:,} of {table.rows:,} rows {has}"
     return part, [f"{rows} no label in {target!r} and {are} set aside"]
+
+
+def drop_repeated_headers(table: ColumnTable) -> tuple[ColumnTable, list[str]]:
+    """The rows other than repetitions of the header, as in files put one after the other, and a note."""
+    if table.number_names or not table.categories:
+        return table, []
+    repeats: Any = np.ones(table.rows, dtype=bool)
+    for name, (codes, values) in table.categories.items():
+        if name not in values or not repeats.any():
+            return table, []
+        repeats &= codes == values.index(name)
+    lost = int(np.count_nonzero(repeats))
+    if not lost or lost == table.rows:
+        return table, []
+    part = _take_rows(table, np.flatnonzero(~repeats))
+    categories = {
+        name: one if one.values.index(name) in one.codes else without_values(one, [name])
+        for name, one in part.categories.items()
+    }
+    words = "row repeats the header and is" if lost == 1 else "rows repeat the header and are"
+    return replace(part, categories=categories), [f"{lost:,} {words} set aside"]
+
+
+def _take_rows(table: ColumnTable, kept: Any) -> ColumnTable:
+    categories = {n: Category(codes[kept], v) for n, (codes, v) in table.categories.items()}
+    order: Any = "F" if table.numbers.flags.f_contiguous else "C"
+    numbers = np.asarray(table.numbers[kept], order=order)
+    return replace(table, rows=len(kept), numbers=numbers, categories=categories)
+
+
+def without_values(category: Category, absent: Collection[str]) -> Category:
+    """A column of texts in which some are missing values."""
+    codes, values = category
+    kept = [i for i, value in enumerate(values) if value not in absent]
+    if len(kept) == len(values):
+        return category
+    to = np.full(len(values) + 1, -1, dtype=np.int32)
+    to[kept] = np.arange(len(kept))
+    return Category(to[codes], [values[i] for i in kept])
 
 
 def _code(known: dict[str, int], value: str | None) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.data.data_table import Category
-from separatrix.data.formats.columns import ColumnTable, format_names
+from separatrix.data.formats.columns import ColumnTable, format_names, without_values
 from separatrix.data.numerals import (
     FEW_WORDS,
     MISSING_WORDS,
@@ -124,12 +124,5 @@ def _begins_with_zero(values: list[str]) -> bool:
 
 def drop_missing_words(category: Category) -> Category:
     """A column of texts in which words such as - and n.a. are missing values."""
-    codes, values = category
-    marks = MISSING_WORDS - {"-"} if "+" in values else MISSING_WORDS
-    absent = [i for i, value in enumerate(values) if value in marks]
-    if not absent:
-        return category
-    to = np.full(len(values) + 1, -1, dtype=np.int32)
-    kept = [i for i in range(len(values)) if i not in set(absent)]
-    to[kept] = np.arange(len(kept))
-    return Category(to[codes], [values[i] for i in kept])
+    marks = MISSING_WORDS - {"-"} if "+" in category.values else MISSING_WORDS
+    return without_values(category, marks)

@@ -239,7 +239,8 @@ def _has_header(records: list[list[str]]) -> bool:
 
     A single record is a header if nothing in it is a number.
     """
-    first, below = records[0], records[1:]
+    first = records[0]
+    below = [row for row in records[1:] if row != first]  # repeated where files were put together
     texts = [not is_value(cell) for cell in first]
     for column, text in enumerate(texts):
         cells = {row[column] for row in below if column < len(row)}.difference(MISSING)

@@ -11,6 +11,7 @@ from separatrix.data.formats.columns import (
     MissingLabel,
     TableContents,
     choose_columns,
+    drop_repeated_headers,
     drop_unlabelled,
     require_target,
 )
@@ -37,7 +38,7 @@ def read_csv(
     Numbers may have a decimal comma, thousands separators, a currency or a percent sign or a unit, the
     same in all rows of a column. A column of other texts is a category: X has a column "name=value" of
     zeros and ones for each of its values, sorted, after the columns of numbers. Missing values are "", ?,
-    NA, N/A, n/a, #N/A, NaN, nan, -nan, null, NULL and None, among numbers also -, n.a. and Excel's
+    NA, N/A, n/a, #N/A, NaN, nan, -nan, null, NULL, None and \\N, among numbers also -, n.a. and Excel's
     errors: NaN in a column of numbers, zero in all columns of a category. X is a CSR matrix if categories
     make it over 1,000 columns wide and ten times as wide as the table. `read_table` keeps the columns as
     they are.
@@ -123,8 +124,9 @@ def scan_csv(
         }
         choice = choose_columns(source, layout.names, target, features, **seen)  # type: ignore[arg-type]
         table = read_columns(source, layout, choice, missing_label, "F" if by_columns else "C")
+        table, repeated = drop_repeated_headers(table) if layout.header else (table, [])
         table, dropped = drop_unlabelled(table, choice.target)
-        notes = (*layout.notes, *_note_encoding(source, encoding), *dropped)
+        notes = (*layout.notes, *_note_encoding(source, encoding), *repeated, *dropped)
         return TableContents(replace(table, order=tuple(choice.used)), choice, notes, str(layout))
 
     try:
