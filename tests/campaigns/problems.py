@@ -13,6 +13,7 @@ EXACT = (
         "SVC(gamma=0.5, tol=1e-9, break_ties=True)",
         "SVC(kernel='linear', C=0.5, tol=1e-9, break_ties=True)",
     ),
+    "NuSVC(nu=0.2, gamma=0.5, tol=1e-9, break_ties=True)",
     *("SVC(kernel=Polynomial(2, coef0=1.0), tol=1e-9, multi_class='ovr')",),
     *("KernelLogisticRegression(gamma=0.5, tol=1e-10)",),
     *("KernelFisherDiscriminant(gamma=0.1)", "LeastSquaresClassifier(0.5)"),

@@ -113,3 +113,15 @@ def test_signed_distances_of_a_linear_svc_are_those_of_its_weights():
     )
     assert not hasattr(SVC(), "signed_distance")
     assert LinearSVC().fit(iris, labels).signed_distance(iris).shape == (150, 3)
+
+
+@pytest.mark.parametrize("seed, kernel, share", [(993, "rbf", 0.702), (1137, "rbf", 0.7)])
+def test_scores_at_a_margin_near_0_do_not_depend_on_the_order_of_rows(seed, kernel, share):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(6, 40)), int(rng.integers(1, 5))
+    X, y = rng.normal(size=(n, d)), rng.integers(0, 2, n)
+    nu, order = share * 2 * min(np.bincount(y)) / n, rng.permutation(n)
+    one = NuSVC(nu=nu, kernel=kernel, tol=1e-6).fit(X, y)
+    other = NuSVC(nu=nu, kernel=kernel, tol=1e-6).fit(X[order], y[order])
+    scores = one.decision_function(X)
+    assert np.abs(scores - other.decision_function(X)).max() <= 1e-4 * np.abs(scores).max()

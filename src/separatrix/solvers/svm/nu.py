@@ -75,7 +75,7 @@ def solve_nu_svms(
                    factor; with +1 only, the problem is a one-class machine
         nu         the sum, as a share; where it exceeds what a side can hold, that much
         tol, stop, max_iter, monitor, threads
-                   as in `solve_svms`; the violation is that of a, before it is divided by r
+                   as in `solve_svms`; the violation is at most tol before and after a is divided by r
 
     Returns a fit for each problem. `stop` is "no margin" where the optimum is w = 0.
 
@@ -213,8 +213,11 @@ class NuBatch(ProblemBatch):
         own_certificate = self.certificates[:, p]
         own_certificate[BIAS], own_certificate[SQUARE] = bias, square
         own_certificate[PRIMAL], own_certificate[DUAL] = primal, dual
-        own_certificate[LAST_VIOLATION] = max(levels.violation for levels in found)
+        violation = max(levels.violation for levels in found)
+        own_certificate[LAST_VIOLATION] = violation
         own_certificate[GAP] = (primal - dual) / size
+        if not self.one_sided[p] and 0 < r < 1 and violation > self.tol * r:
+            own_certificate[GAP] = np.inf  # scores are divided by r, and their errors too
         size = NOT_SEPARABLE * self.scales[p] * self.sums[p] ** 2
         if square <= max(size, NO_MARGIN * self.squares[p]):
             self.stop[p] = "no margin"
