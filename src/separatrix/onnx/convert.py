@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -62,6 +63,8 @@ def to_onnx(
         require_integer("to_onnx", "opset", opset, least=OPSET)
     register_converters()
     check_is_fitted(model)
+    if isinstance(model, FrozenEstimator):
+        model = model.estimator
     converted = _convert(model, opset, dtype, zipmap)
     if path is not None:
         with atomic_write(Path(path)) as temporary:
@@ -71,7 +74,7 @@ def to_onnx(
 
 def _convert(model: Any, opset: int | None, dtype: str, zipmap: bool) -> Any:
     from skl2onnx import __max_supported_opset__, convert_sklearn
-    from skl2onnx.common import data_types, exceptions
+    from skl2onnx.common import data_types
 
     if opset is not None and opset > __max_supported_opset__:
         must_be = f"at most {__max_supported_opset__}, the latest that skl2onnx was tested with"
@@ -79,14 +82,13 @@ def _convert(model: Any, opset: int | None, dtype: str, zipmap: bool) -> Any:
     kind = data_types.FloatTensorType if dtype == "float32" else data_types.DoubleTensorType
     d = getattr(model, "n_features_in_", None)
     if d is None:
-        raise refuse(model, "it does not say how many features it takes")
+        raise refuse(model, "it takes sequences, graphs or tables, and ONNX has tensors only")
     options: dict[int, dict[str, Any]] = {
         id(step): {"transform": True, "zipmap": False} for step in _transforming(model, False)
     }
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if is_classifier(last):
         options[id(last)] = {"zipmap": zipmap}
-    unknown = exceptions.MissingConverter, exceptions.MissingShapeCalculator
     try:
         return convert_sklearn(
             model,
@@ -97,8 +99,9 @@ def _convert(model: Any, opset: int | None, dtype: str, zipmap: bool) -> Any:
         )
     except SeparatrixError:
         raise
-    except unknown as error:
-        raise UnsupportedError(f"skl2onnx cannot convert a part of this model: {error}") from None
+    except Exception as error:  # of all kinds
+        words = " ".join(str(error).split())
+        raise UnsupportedError(f"skl2onnx cannot convert this {type(model).__name__}: {words:.200}") from error
 
 
 def _transforming(model: Any, inside: bool) -> Iterator[Any]:

@@ -77,17 +77,18 @@ def calibrated(calibration: Calibration, S: Tensor, codes: Tensor) -> Tensor:
     if calibration.method == "platt":
         return _couple(calibration, (-(S * slopes[:, 0] + slopes[:, 1])).op("Sigmoid"))
     if calibration.method == "temperature":
-        P = (_class_margins(S, k, calibration.scheme) * float(slopes[0, 0])).op("Softmax", axis=1)
+        P = _class_margins(S, k, calibration.scheme, slopes[0, 0]).op("Softmax", axis=1)
     else:
         slope = (S > 0.0).choose(slopes[:, 1], slopes[:, 0])
         P = _couple(calibration, (slope * S).op("Sigmoid"))
     return match_predictions(P, codes, k)
 
 
-def _class_margins(S: Tensor, k: int, scheme: str) -> Tensor:
+def _class_margins(S: Tensor, k: int, scheme: str, slope: float) -> Tensor:
+    """A slope times the mean margin of each class."""
     if k == 2:
-        return S @ np.array([[-0.5, 0.5]])
-    return S if scheme != "ovo" else S @ (pair_sides(k) / (k - 1))
+        return S @ np.array([[-0.5 * slope, 0.5 * slope]])
+    return S * np.full(k, slope) if scheme != "ovo" else S @ (slope * pair_sides(k) / (k - 1))
 
 
 def _couple(calibration: Calibration, sides: Tensor) -> Tensor:

@@ -28,6 +28,8 @@ class Prediction(NamedTuple):
 class Tensor:
     """A value of a graph that is being written."""
 
+    __array_ufunc__ = None  # an array on the left leaves its operators to this class
+
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
 

@@ -1,4 +1,8 @@
-"""Kernel values of samples with constant vectors as graphs."""
+"""Kernel values of samples with constant vectors as graphs.
+
+A product of matrices is never multiplied by a scalar: onnxruntime would make the two one operator, whose factor
+is float32.
+"""
 
 from __future__ import annotations
 
@@ -55,13 +59,13 @@ def _values(kernel: Any, x: Tensor, Z: Matrix) -> Tensor:
     if isinstance(kernel, Laplacian):
         return (absolute_distances(x, Z) * -kernel.gamma).op("Exp")
     if isinstance(kernel, Polynomial | Sigmoid):
-        return _of_products(kernel, x @ Z.T)
+        return _of_products(kernel, x @ (kernel.gamma * Z.T))
     if isinstance(kernel, Sum):
         return _values(kernel.left, x, Z) + _values(kernel.right, x, Z)
     if isinstance(kernel, Product):
         return _values(kernel.left, x, Z) * _values(kernel.right, x, Z)
     if isinstance(kernel, Scaled):
-        return _values(kernel.kernel, x, Z) * float(kernel.factor)
+        return _values(kernel.kernel, x, Z) * np.full(len(Z), float(kernel.factor))
     own = _self_values(kernel.kernel, x)
     positive = own > 0.0
     inverse = positive.choose(1.0 / positive.choose(own, 1.0).op("Sqrt"), 0.0)
@@ -69,8 +73,8 @@ def _values(kernel: Any, x: Tensor, Z: Matrix) -> Tensor:
 
 
 def _of_products(kernel: Any, P: Tensor) -> Tensor:
-    """A polynomial or sigmoid kernel of inner products."""
-    inner = P * float(kernel.gamma) + float(kernel.coef0)
+    """A polynomial or sigmoid kernel of inner products times gamma."""
+    inner = P + float(kernel.coef0)
     if isinstance(kernel, Sigmoid):
         return inner.op("Tanh")
     return inner.op("Pow", np.float64(kernel.degree))
@@ -81,7 +85,7 @@ def _self_values(kernel: Any, x: Tensor) -> Tensor:
     if isinstance(kernel, Linear):
         return x.reduce("SumSquare")
     if isinstance(kernel, Polynomial | Sigmoid):
-        return _of_products(kernel, x.reduce("SumSquare"))
+        return _of_products(kernel, x.reduce("SumSquare") * float(kernel.gamma))
     if isinstance(kernel, Sum):
         return _self_values(kernel.left, x) + _self_values(kernel.right, x)
     if isinstance(kernel, Product):

@@ -37,8 +37,6 @@ def nearest_neighbors(model: Any, x: Tensor) -> Prediction:
 
 def _require_convertible(model: Any) -> None:
     metric = model.effective_metric_
-    if model.outputs_2d_:
-        raise refuse(model, f"it has {len(model._voters)} outputs; fit one model for each")
     if model.kernel_ is not None:
         raise refuse(model, "it measures distances in the feature space of a kernel; leave it out")
     if callable(model.weights):

@@ -61,6 +61,8 @@ def output_names(model: Any, *, transforms: bool) -> list[str]:
     name = type(model).__name__
     if name in REFUSED or name not in CLASSIFIERS.keys() | TRANSFORMERS.keys():
         raise refuse(model, why_not(model))
+    if getattr(model, "outputs_2d_", False):
+        raise refuse(model, f"it has {len(model.classes_)} outputs; fit one model for each")
     if name not in CLASSIFIERS or (name in TRANSFORMERS and (transforms or not hasattr(model, "predict"))):
         return ["variable"]
     likely = ["probabilities"] if hasattr(model, "predict_proba") else []
@@ -76,11 +78,13 @@ def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> A
     options = scope.get_options(model, {"zipmap": True, "transform": False})
     operator = scope.declare_local_operator(f"Separatrix{type(model).__name__}", model)
     operator.inputs = list(inputs)
-    for name in output_names(model, transforms=options["transform"]):
+    names = output_names(model, transforms=options["transform"])
+    operator.transforms = names == ["variable"]
+    for name in names:
         kind = Int64TensorType() if name == "label" else guess_tensor_type(inputs[0].type)
         operator.outputs.append(scope.declare_local_variable(name, kind))
     outputs = list(operator.outputs)
-    if not options["zipmap"] or len(outputs) < 2 or "probabilities" not in outputs[1].raw_name:
+    if not options["zipmap"] or "probabilities" not in names:
         return outputs
     if _labels(model).dtype.kind not in "iubUO":
         raise refuse(model, "a map has integers or strings as keys; use zipmap=False")
@@ -95,12 +99,17 @@ def _labels(model: Any) -> Any:
     return np.asarray(getattr(model, "actions_", getattr(model, "classes_", ())))
 
 
+def _transforms(operator: Any) -> bool:
+    """Whether features are asked for; other converters that declare an operator ask for labels."""
+    return getattr(operator, "transforms", False)
+
+
 def _set_shapes(operator: Any) -> None:
     from skl2onnx.common import data_types as types
 
     model, n = operator.raw_operator, operator.inputs[0].get_first_dimension()
     number = type(types.guess_tensor_type(operator.inputs[0].type))
-    if len(operator.outputs) == 1:
+    if _transforms(operator):
         features = getattr(model, "n_output_features_", None) or model._n_features_out
         operator.outputs[0].type = number([n, features])
         return
@@ -121,7 +130,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     model, inputs = operator.raw_operator, operator.inputs
     graph = Graph(scope, container, single=not isinstance(inputs[0].type, DoubleTensorType))
     x = graph.concatenate([Tensor(graph, part.full_name).numbers() for part in inputs])
-    if len(operator.outputs) == 1:
+    if _transforms(operator):
         _cast(transform(model, x), operator.outputs[0])
         return
     found = predict(model, x)
