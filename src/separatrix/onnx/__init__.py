@@ -1,7 +1,7 @@
 """Fitted models as ONNX graphs: one graph function for each estimator, registered with skl2onnx.
 
-Nothing here is imported by `import separatrix`; `onnx` and `skl2onnx` are imported when a model is converted.
-All arithmetic of a graph is float64, whatever the type of its input, so that it decides as `predict` does.
+`onnx` and `skl2onnx` are imported when a model is converted. All arithmetic of a graph is float64, whatever
+the type of its input, so that it decides as `predict` does.
 """
 
 from separatrix.onnx.registration import register_converters

@@ -31,9 +31,9 @@ def to_onnx(
 ) -> Any:
     """Convert a fitted model to ONNX, which predicts without Python.
 
-    The outputs of a classifier are `label`, `probabilities` if it has `predict_proba`, and `scores` if it has
-    `decision_function`; of a transformer `variable`. All arithmetic is float64, so that labels are those of
-    `predict`. A graph cannot raise errors: values that `predict` refuses are not refused.
+    The outputs of a classifier are `label`, `probabilities` if it has `predict_proba`, and `scores` if it
+    has `decision_function`; of a transformer `variable`. All arithmetic is float64, so that labels are those
+    of `predict`. A graph cannot raise errors: values that `predict` refuses are not refused.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def to_onnx(
     >>> from sklearn.datasets import load_iris
     >>> from separatrix import SVC, to_onnx
     >>> X, y = load_iris(return_X_y=True)
-    >>> graph = to_onnx(SVC().fit(X, y)).graph  # doctest: +SKIP
-    >>> [output.name for output in graph.output]  # doctest: +SKIP
+    >>> graph = to_onnx(SVC().fit(X, y)).graph
+    >>> [output.name for output in graph.output]
     ['label', 'scores']
     """
     require_choice("to_onnx", "dtype", dtype, ("float32", "float64"))
@@ -101,7 +101,8 @@ def _convert(model: Any, opset: int | None, dtype: str, zipmap: bool) -> Any:
         raise
     except Exception as error:  # of all kinds
         words = " ".join(str(error).split())
-        raise UnsupportedError(f"skl2onnx cannot convert this {type(model).__name__}: {words:.200}") from error
+        found = f"skl2onnx cannot convert this {type(model).__name__}: {words:.200}"
+        raise UnsupportedError(found) from error
 
 
 def _transforming(model: Any, inside: bool) -> Iterator[Any]:

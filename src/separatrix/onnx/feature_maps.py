@@ -20,7 +20,9 @@ def polynomial_map(model: Any, x: Tensor) -> Tensor:
     for step in monomials._steps():
         columns = np.arange(step.of.start, step.of.stop)
         of[step.degree] = np.append(of[step.degree], columns)
-        features[step.degree] = np.append(features[step.degree], np.full(len(columns), step.feature))
+        features[step.degree] = np.append(
+            features[step.degree], np.full(len(columns), step.feature)
+        )
     parts, start = [x.columns(0) * 0.0 + 1.0], 0
     for degree in range(1, monomials.degree + 1):
         if len(of[degree]):

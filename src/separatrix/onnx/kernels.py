@@ -1,7 +1,7 @@
 """Kernel values of samples with constant vectors as graphs.
 
-A product of matrices is never multiplied by a scalar: onnxruntime would make the two one operator, whose factor
-is float32.
+A product of matrices is never multiplied by a scalar: onnxruntime would make the two one operator, whose
+factor is float32.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Graphs of naive Bayes. Values that `predict` refuses, such as negative counts, are not refused by a graph."""
+"""Graphs of naive Bayes. Negative counts, which `predict` refuses, are not refused by a graph."""
 
 from __future__ import annotations
 

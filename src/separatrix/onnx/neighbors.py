@@ -65,10 +65,10 @@ def _nearest_by_differences(
 ) -> tuple[Tensor, Tensor]:
     """Squared distances, summed from differences, and rows; products choose the candidates.
 
-    Products of integers are exact if no mean is subtracted. Samples flagged in `none` are at the same distance
-    from all rows.
+    Products of integers are exact if no mean is subtracted. Samples flagged in `none` are at the same
+    distance from all rows.
     """
-    graph, whole = x.graph, bool((R == np.rint(R)).all())
+    graph, whole = x.graph, bool((np.rint(R) == R).all())
     shift = np.zeros(R.shape[1]) if whole else R.mean(axis=0)
     approximate = squares_from_products(x - shift, R - shift)
     if none is not None:

@@ -30,13 +30,21 @@ def register_converters() -> None:
     """Make skl2onnx convert pipelines and column transformers with estimators of separatrix in them.
 
     Of a model that is a classifier and a transformer, as `LinearDiscriminantAnalysis`, the classifier is
-    converted; `options={id(model): {"transform": True}}` asks for the other. `separatrix.to_onnx` does so for
-    the steps of a pipeline that are not the last.
+    converted; `options={id(model): {"transform": True}}` asks for the other. `separatrix.to_onnx` does so
+    for the steps of a pipeline that are not the last.
 
     Examples
     --------
     >>> from separatrix.onnx import register_converters
-    >>> register_converters()  # doctest: +SKIP
+    >>> register_converters()
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from separatrix import SVC
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]], dtype=np.float32)
+    >>> model = make_pipeline(StandardScaler(), SVC()).fit(X, ["low", "low", "high", "high"])
+    >>> import skl2onnx
+    >>> [output.name for output in skl2onnx.to_onnx(model, X).graph.output]
+    ['label', 'scores']
     """
     try:
         from skl2onnx import update_registered_converter
@@ -63,14 +71,16 @@ def output_names(model: Any, *, transforms: bool) -> list[str]:
         raise refuse(model, why_not(model))
     if getattr(model, "outputs_2d_", False):
         raise refuse(model, f"it has {len(model.classes_)} outputs; fit one model for each")
-    if name not in CLASSIFIERS or (name in TRANSFORMERS and (transforms or not hasattr(model, "predict"))):
+    if name not in CLASSIFIERS or (
+        name in TRANSFORMERS and (transforms or not hasattr(model, "predict"))
+    ):
         return ["variable"]
     likely = ["probabilities"] if hasattr(model, "predict_proba") else []
     scored = hasattr(model, "decision_function") or hasattr(model, "expected_loss")
     return ["label", *likely, *(["scores"] if scored else [])]
 
 
-def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
+def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:  # noqa: ARG001
     """Declare the operator of a model and its outputs, with a map from labels if that is wanted."""
     from skl2onnx._parse import _apply_zipmap
     from skl2onnx.common.data_types import Int64TensorType, guess_tensor_type
@@ -118,9 +128,8 @@ def _set_shapes(operator: Any) -> None:
     kinds |= {"b": types.BooleanTensorType}
     operator.outputs[0].type = kinds.get(labels.dtype.kind, types.StringTensorType)([n])
     for output in operator.outputs[1:]:
-        likely = "probabilities" in output.raw_name
-        operator_width = len(model.classes_) if likely else None
-        output.type = number([n, operator_width])
+        columns = len(model.classes_) if "probabilities" in output.raw_name else None
+        output.type = number([n, columns])
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -151,4 +160,6 @@ def _cast(values: Tensor, output: Any) -> None:
 def _require_one_kind(model: Any, labels: Any) -> None:
     kinds = {isinstance(label, str) for label in np.asarray(labels).tolist()}
     if len(kinds) > 1:
-        raise refuse(model, "its labels are numbers and strings; choose a `reject_label` of their type")
+        raise refuse(
+            model, "its labels are numbers and strings; choose a `reject_label` of their type"
+        )
