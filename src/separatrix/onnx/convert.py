@@ -32,8 +32,8 @@ def to_onnx(
     """Convert a fitted model to ONNX, which predicts without Python.
 
     The outputs of a classifier are `label`, `probabilities` if it has `predict_proba`, and `scores` if it
-    has `decision_function`; of a transformer `variable`. All arithmetic is float64, so that labels are those
-    of `predict`. A graph cannot raise errors: values that `predict` refuses are not refused.
+    has `decision_function`; of a transformer `variable`. All arithmetic is float64, so that labels are
+    those of `predict`. A graph cannot raise errors: values that `predict` refuses are not refused.
 
     Parameters
     ----------

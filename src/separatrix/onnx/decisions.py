@@ -67,8 +67,7 @@ def vote(S: Tensor, k: int, scheme: str, order: Any) -> Tensor:
     if order is None:
         return winners(values, k)
     codes = winners(values.columns(*order.tolist()), k)
-    found: Tensor = codes.graph.node("Gather", np.asarray(order), codes)
-    return found
+    return codes.graph.node("Gather", np.asarray(order), codes)
 
 
 def calibrated(calibration: Calibration, S: Tensor, codes: Tensor) -> Tensor:

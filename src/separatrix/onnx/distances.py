@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.onnx.graph import Graph, Tensor
-from separatrix.types import Matrix
+from separatrix.types import Matrix, Vector
 
 
 def squared_distances(x: Tensor, Z: Matrix) -> Tensor:
     """Squared Euclidean distances, (n, m), from products about the mean of Z."""
-    centre = Z.mean(axis=0)
+    centre: Vector = Z.mean(axis=0)
     return squares_from_products(x - centre, Z - centre)
 
 
 def squares_from_products(x: Tensor, Z: Matrix) -> Tensor:
     """|x|^2 + |z|^2 - 2 <x, z>, at least 0, (n, m)."""
-    squares = x.reduce("SumSquare") + (Z**2).sum(axis=1)
+    norms: Vector = (Z**2).sum(axis=1)
+    squares = x.reduce("SumSquare") + norms
     return (squares + x @ (-2.0 * Z.T)).op("Max", 0.0)
 
 
@@ -27,8 +28,7 @@ def absolute_distances(x: Tensor, Z: Matrix) -> Tensor:
     shape = graph.node("Concat", rows, np.array([len(Z)]), axis=0)
     start = graph.node("Expand", np.zeros((1, 1)), shape)
     sides = x.op("Transpose", perm=[1, 0]), np.ascontiguousarray(Z.T)
-    total: Tensor = graph.node("Scan", start, *sides, body=_add_feature(graph), num_scan_inputs=2)
-    return total
+    return graph.node("Scan", start, *sides, body=_add_feature(graph), num_scan_inputs=2)
 
 
 def _add_feature(graph: Graph) -> object:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.graph import Tensor
+from separatrix.onnx.graph import Tensor, dense
 
 
 def polynomial_map(model: Any, x: Tensor) -> Tensor:
@@ -36,6 +36,6 @@ def polynomial_map(model: Any, x: Tensor) -> Tensor:
 
 def random_fourier(model: Any, x: Tensor) -> Tensor:
     """Cosines of random frequencies."""
-    W = model.random_weights_
-    angles = x @ W + model.random_offset_
+    W = dense(model.random_weights_)
+    angles = x @ W + dense(model.random_offset_)
     return angles.op("Cos") * float(np.sqrt(2.0 / W.shape[1]))

@@ -129,13 +129,16 @@ class Graph:
         self.scope, self.container = scope, container
         self.single = single  # whether samples come as float32
 
-    def node(self, kind: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
-        """The output of a new node; a list of them if there are several."""
+    def node(self, kind: str, *inputs: Any, **attributes: Any) -> Tensor:
+        """The output of a new node."""
+        return self.nodes(1, kind, *inputs, **attributes)[0]
+
+    def nodes(self, outputs: int, kind: str, *inputs: Any, **attributes: Any) -> list[Tensor]:
+        """The outputs of a new node."""
         names = [self._named(value).name for value in inputs]
         made = [self.unique_name(kind.lower()) for _ in range(outputs)]
         self.container.add_node(kind, names, made, name=self.unique_name(kind), **attributes)
-        tensors = [Tensor(self, name) for name in made]
-        return tensors if outputs > 1 else tensors[0]
+        return [Tensor(self, name) for name in made]
 
     def unique_name(self, stem: str) -> str:
         """A name that no other value of the model has."""
@@ -143,8 +146,7 @@ class Graph:
 
     def concatenate(self, parts: list[Tensor]) -> Tensor:
         """Columns side by side."""
-        joined: Tensor = parts[0] if len(parts) == 1 else self.node("Concat", *parts, axis=1)
-        return joined
+        return parts[0] if len(parts) == 1 else self.node("Concat", *parts, axis=1)
 
     def constant(self, values: Any) -> Tensor:
         """An array as float64, int64, bool or strings."""

@@ -15,7 +15,7 @@ from separatrix.onnx.decisions import (
     vote,
     winners,
 )
-from separatrix.onnx.graph import Prediction, Tensor
+from separatrix.onnx.graph import Prediction, Tensor, dense
 from separatrix.onnx.kernels import kernel_scores, kernel_with_rows
 from separatrix.onnx.linear import require_one_hypothesis
 
@@ -38,9 +38,8 @@ def _values(model: Any, S: Tensor, k: int) -> Tensor:
     if k == 2 or model.multi_class == "ovr" or model.decision_function_shape == "ovo":
         return S
     sides = pair_sides(k)
-    for_second = (S < 0.0).numbers() @ (np.maximum(-sides, 0.0) - np.maximum(sides, 0.0))
-    votes = for_second + np.maximum(sides, 0.0).sum(axis=0)
-    return votes + squeezed(S @ sides)
+    won = dense((sides > 0).sum(axis=0))  # by every class, if no score is below 0
+    return (S < 0.0).numbers() @ -sides + won + squeezed(S @ sides)
 
 
 def kernel_perceptron(model: Any, x: Tensor) -> Prediction:
@@ -81,4 +80,4 @@ def one_class(model: Any, x: Tensor) -> Prediction:
 def nystroem(model: Any, x: Tensor) -> Tensor:
     """Kernel values with the landmarks, whitened."""
     K = kernel_with_rows(model, x, model.component_indices_, model.components_)
-    return K @ model.normalization_
+    return K @ dense(model.normalization_)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.base.support import Support
 from separatrix.kernels.base import Precomputed, Product, Scaled, Sum
 from separatrix.kernels.composed import Normalized, inverse_root
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
@@ -30,7 +31,7 @@ def kernel_with_rows(model: Any, x: Tensor, rows: Codes, vectors: Any) -> Tensor
 
 def kernel_scores(model: Any, x: Tensor) -> Tensor:
     """Scores at the boundaries of a model with a `_support`, (n, p)."""
-    support = model._support
+    support: Support = model._support
     if type(model.kernel_) is Linear:
         return x @ (support.columns() @ dense(model.support_vectors_)).T + support.intercept
     K = kernel_with_rows(model, x, model.support_, model.support_vectors_)

@@ -52,7 +52,7 @@ def logistic(model: Any, x: Tensor) -> Prediction:
 
 def project(x: Tensor, axes: Any, origin: Any) -> Tensor:
     """Coordinates along axes, (n, c)."""
-    return (x - origin) @ axes
+    return (x - dense(origin)) @ dense(axes)
 
 
 def discriminant_axes(model: Any, x: Tensor) -> Tensor:

@@ -12,8 +12,9 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.errors import UnsupportedError
 from separatrix.onnx import feature_maps, kernel_machines, linear, naive_bayes, neighbors
-from separatrix.onnx.graph import Prediction, Tensor, refuse
-from separatrix.types import Matrix
+from separatrix.onnx.graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.kernels import kernel_scores
+from separatrix.types import Vector
 
 
 def predict(model: Any, x: Tensor) -> Prediction:
@@ -152,23 +153,20 @@ def _calibrated(model: Any, x: Tensor) -> Prediction:
 
 def _curve(curve: Any, s: Tensor) -> Tensor:
     """A sigmoid, or linear interpolation between points, (n, 1)."""
-    t, y = curve.x, curve.y
+    t, y = dense(curve.x), dense(curve.y)
     if not len(t):
-        return (s * curve.slope + curve.offset).op("Sigmoid")
+        return (s * float(curve.slope) + float(curve.offset)).op("Sigmoid")
     if len(t) == 1:
-        return s * 0.0 + y[0]
+        return s * 0.0 + float(y[0])
     s = s.op("Max", t[0]).op("Min", t[-1])
     piece = (s >= t[1:-1]).numbers().reduce("Sum").integers() if len(t) > 2 else None
     slopes = np.diff(y) / np.diff(t)
 
-    def at_piece(values: Matrix) -> Any:
-        return values[0] if piece is None else s.graph.node("Gather", values, piece)
+    def at_piece(values: Vector) -> Tensor:
+        index = np.array([0]) if piece is None else piece
+        return s.graph.node("Gather", values, index)
 
     return (s - at_piece(t[:-1])) * at_piece(slopes) + at_piece(y[:-1])
-
-
-def _kernel_fisher_axes(model: Any, x: Tensor) -> Tensor:
-    return kernel_machines.kernel_scores(model, x)
 
 
 CLASSIFIERS: dict[str, Callable[[Any, Tensor], Prediction]] = {
@@ -206,7 +204,7 @@ CLASSIFIERS: dict[str, Callable[[Any, Tensor], Prediction]] = {
 TRANSFORMERS: dict[str, Callable[[Any, Tensor], Tensor]] = {
     "FisherDiscriminant": linear.fisher_axes,
     "LinearDiscriminantAnalysis": linear.discriminant_axes,
-    "KernelFisherDiscriminant": _kernel_fisher_axes,
+    "KernelFisherDiscriminant": kernel_scores,
     "PolynomialMap": feature_maps.polynomial_map,
     "Nystroem": kernel_machines.nystroem,
     "RandomFourier": feature_maps.random_fourier,

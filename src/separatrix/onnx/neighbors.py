@@ -21,7 +21,7 @@ def nearest_neighbors(model: Any, x: Tensor) -> Prediction:
     voters, k = model._voters[0], len(model.classes_)
     distances, rows = _search(model, x)
     table = np.eye(k)[voters.y] * voters.weights[:, None]  # (rows, k): the vote of each row
-    votes: Tensor = x.graph.node("Gather", table, rows, axis=0)  # (n, neighbours, k)
+    votes = x.graph.node("Gather", table, rows, axis=0)  # (n, neighbours, k)
     if model.weights == "distance":
         votes = votes * _factors(distances).op("Unsqueeze", np.array([2]))
     sums = votes.reduce("Sum", axis=1, keep=False)
@@ -85,15 +85,14 @@ def _nearest_by_differences(
 
 def _square(x: Tensor, R: Matrix, row: Tensor) -> Tensor:
     """Squared distance of each sample to one row, (n, 1)."""
-    other: Tensor = x.graph.node("Gather", R, row.vector(), axis=0)
-    return (x - other).reduce("SumSquare")
+    return (x - x.graph.node("Gather", R, row.vector(), axis=0)).reduce("SumSquare")
 
 
 def _smallest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The smallest values of each row, ascending, and their indices; of equal ones the first."""
-    found = values.op("TopK", np.array([count]), outputs=2, axis=1, largest=0, sorted=1)
-    first, second = found  # type: ignore[misc]
-    return first, second
+    how = {"axis": 1, "largest": 0, "sorted": 1}
+    smallest, index = values.graph.nodes(2, "TopK", values, np.array([count]), **how)
+    return smallest, index
 
 
 def _directions(x: Tensor, extra: int) -> tuple[Tensor, Tensor]:
