@@ -1,0 +1,94 @@
+"""Every estimator of the registry has an ONNX graph that answers as it does, or is refused with a reason."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.preprocessing import minmax_scale
+
+from separatrix import errors
+from separatrix.estimators.registry import REGISTRY
+from separatrix.kernels import Precomputed
+from tests.contracts.calls import make
+from tests.onnx.comparison import assert_same_answers, to_onnx
+
+CALLS = [(record, call) for record in REGISTRY for call, _ in record.checked_calls()]
+REFUSED = {  # a part of the call, and of the reason
+    "RadiusNeighborsClassifier": "cannot raise",
+    "predictor='vote'": "a hypothesis for each mistake",
+    "predictor='random'": "draws a hypothesis",
+    "posterior='laplace'": "means over a posterior",
+    "metric='chebyshev'": "metric='chebyshev'",
+    "metric='hamming'": "metric='hamming'",
+    "kernel=": "",  # of neighbours, below
+}
+iris, species = load_iris(return_X_y=True)
+
+
+def reason_to_refuse(record, call):
+    """The part of the sentence that a refusal must have, or None if there must be a graph."""
+    for part, reason in REFUSED.items():
+        if part in call and part != "kernel=":
+            return reason
+    if record.name == "KNeighborsClassifier" and "kernel=" in call:
+        return "feature space of a kernel"
+    return None
+
+
+def samples(record, model):
+    """Samples and labels that a model can be fitted to: counts, kernel values, two classes."""
+    X, y = iris[::3], species[::3]
+    if record.counts:
+        X = np.rint(X)
+    if getattr(model, "threshold", None) is not None:
+        X, y = X[y > 0], y[y > 0]
+    kernel = getattr(model, "kernel", None)
+    if isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed"):
+        X = X @ X.T
+    elif getattr(model, "metric", None) == "precomputed":
+        X = np.abs(X[:, None] - X).sum(axis=-1)
+    return X, y
+
+
+def fit(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+@pytest.mark.parametrize(("record", "call"), CALLS, ids=[call for _, call in CALLS])
+def test_a_model_is_converted_or_refused_with_the_reason(record, call):
+    model = make(call)
+    X, y = samples(record, model)
+    fit(model, X, y)
+
+    reason = reason_to_refuse(record, call)
+    if reason is None and getattr(model, "metric", None) != "precomputed":
+        assert_same_answers(model, X, "float64")
+        return
+    with pytest.raises(errors.UnsupportedError, match="has no ONNX graph: ") as caught:
+        to_onnx(model)
+    assert (reason or "metric='precomputed'") in str(caught.value)
+
+
+DEFAULTS = [record for record in REGISTRY if record.name != "RadiusNeighborsClassifier"]
+digits, numbers = load_digits(return_X_y=True)
+wine, cultivars = load_wine(return_X_y=True)
+SETS = {
+    "digits": (digits[:300], numbers[:300], digits[300:]),
+    "wine": (minmax_scale(wine)[::2], cultivars[::2], minmax_scale(wine)),
+    "two": (iris[50::2], np.array(["versicolor", "virginica"])[species[50::2] - 1], iris),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("record", DEFAULTS, ids=lambda record: record.name)
+def test_the_graph_answers_as_the_model_on_other_rows(record, name, dtype):
+    X, y, others = SETS[name]
+    if record.name == "CategoricalNB":
+        X, others = np.rint(X), np.rint(others).clip(0, np.rint(X).max(axis=0))
+    model = fit(make(f"{record.name}()"), X, y)
+
+    assert_same_answers(model, others, dtype)
