@@ -14,26 +14,15 @@ from tests.contracts.calls import make
 from tests.onnx.comparison import assert_same_answers, to_onnx
 
 CALLS = [(record, call) for record in REGISTRY for call, _ in record.checked_calls()]
-REFUSED = {  # a part of the call, and of the reason
-    "RadiusNeighborsClassifier": "cannot raise",
-    "predictor='vote'": "a hypothesis for each mistake",
-    "predictor='random'": "draws a hypothesis",
-    "posterior='laplace'": "means over a posterior",
-    "metric='chebyshev'": "metric='chebyshev'",
-    "metric='hamming'": "metric='hamming'",
-    "kernel=": "",  # of neighbours, below
+REFUSED = {  # calls, with a part of the reason
+    "RadiusNeighborsClassifier()": "cannot raise",
+    "RadiusNeighborsClassifier(2.0, weights='distance', metric='manhattan', ties='nearest')": "raise",
+    "KernelPerceptron('poly', multi_class='ovr', predictor='vote')": "hypothesis for each mistake",
+    "KNeighborsClassifier(9, metric='precomputed')": "metric='precomputed' is not one of",
+    "KNeighborsClassifier(5, kernel=Polynomial(3, coef0=1.0))": "feature space of a kernel",
+    "LogisticRegression(posterior='laplace', predictive='quadrature')": "means over a posterior",
 }
 iris, species = load_iris(return_X_y=True)
-
-
-def reason_to_refuse(record, call):
-    """The part of the sentence that a refusal must have, or None if there must be a graph."""
-    for part, reason in REFUSED.items():
-        if part in call and part != "kernel=":
-            return reason
-    if record.name == "KNeighborsClassifier" and "kernel=" in call:
-        return "feature space of a kernel"
-    return None
 
 
 def samples(record, model):
@@ -63,13 +52,12 @@ def test_a_model_is_converted_or_refused_with_the_reason(record, call):
     X, y = samples(record, model)
     fit(model, X, y)
 
-    reason = reason_to_refuse(record, call)
-    if reason is None and getattr(model, "metric", None) != "precomputed":
+    if call not in REFUSED:
         assert_same_answers(model, X, "float64")
         return
     with pytest.raises(errors.UnsupportedError, match="has no ONNX graph: ") as caught:
         to_onnx(model)
-    assert (reason or "metric='precomputed'") in str(caught.value)
+    assert REFUSED[call] in str(caught.value)
 
 
 DEFAULTS = [record for record in REGISTRY if record.name != "RadiusNeighborsClassifier"]
