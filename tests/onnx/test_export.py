@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-
-from separatrix import SVC, GaussianNB, errors, save
 from tests.cli.command import run as command
 from tests.cli.command import run_json
 from tests.onnx.comparison import run, to_onnx
+
+from separatrix import SVC, GaussianNB, errors, save
 
 onnx = pytest.importorskip("onnx")
 X, y = load_iris(return_X_y=True)

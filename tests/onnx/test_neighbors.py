@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
-from separatrix import KNeighborsClassifier, errors
 from tests.onnx.comparison import assert_same_answers, to_onnx
+
+from separatrix import KNeighborsClassifier, RadiusNeighborsClassifier, errors
 
 rng = np.random.default_rng(0)
 GRID = rng.integers(0, 3, size=(200, 3)).astype(float)  # many equal rows and distances
@@ -26,8 +26,7 @@ def test_equal_distances_and_votes_are_decided_as_predict_does(metric, weights, 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
 @pytest.mark.parametrize("k", [1, 4, 300])
 def test_all_numbers_of_neighbours_are_found(metric, k):
-    y = LABELS[:300] if len(LABELS) >= 300 else np.resize(LABELS, 300)
-    model = KNeighborsClassifier(k, metric=metric, smoothing=2.0).fit(ROUGH, y)
+    model = KNeighborsClassifier(k, metric=metric, smoothing=2.0).fit(ROUGH, np.resize(LABELS, 300))
 
     assert_same_answers(model, QUERIES, "float64")
 
@@ -42,6 +41,31 @@ def test_weights_of_samples_and_classes_are_votes():
     model.fit(GRID, LABELS, sample_weight=rng.integers(0, 3, size=200))
 
     assert_same_answers(model, OTHERS, "float64")
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine"])
+@pytest.mark.parametrize("label", [3, "most_frequent", 9])
+def test_rows_within_a_radius_vote(label, metric, weights):
+    model = RadiusNeighborsClassifier(
+        0.4 if metric == "cosine" else 1.0, weights=weights, metric=metric, outlier_label=label
+    ).fit(GRID[:40], LABELS[:40])
+    others = np.vstack([OTHERS, np.full((2, 3), -9.0)])
+
+    if label == 9:
+        with pytest.warns(UserWarning, match="not in training classes"):
+            assert_same_answers(model, others, "float64")
+    else:
+        assert_same_answers(model, others, "float64")
+
+
+def test_a_radius_without_a_label_for_outliers_is_refused():
+    model = RadiusNeighborsClassifier(1.0).fit(GRID, LABELS)
+    with pytest.raises(errors.UnsupportedError, match="set `outlier_label`"):
+        to_onnx(model)
+    model = RadiusNeighborsClassifier(1.0, outlier_label=0, ties="nearest").fit(GRID, LABELS)
+    with pytest.raises(errors.UnsupportedError, match="order of all neighbours"):
+        to_onnx(model)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from tests.onnx.comparison import assert_same_answers, run, to_onnx
 
 from separatrix import (
     SVC,
@@ -30,7 +31,6 @@ from separatrix import (
     RandomFourier,
     errors,
 )
-from tests.onnx.comparison import assert_same_answers, run, to_onnx
 
 X, y = load_iris(return_X_y=True)
 COUNTS = np.random.default_rng(0).poisson(0.7, size=(150, 6)).astype(float)
@@ -42,7 +42,7 @@ both = pytest.mark.parametrize("dtype", ["float32", "float64"])
 @both
 @pytest.mark.parametrize("model", [MultinomialNB(alpha=0), BernoulliNB(alpha=0)])
 def test_factors_of_zero_are_counted(model, dtype):
-    assert_same_answers(model.fit(COUNTS[:20], y[::8][:20] % 3), COUNTS, dtype)
+    assert_same_answers(model.fit(COUNTS[:20], np.arange(20) % 3), COUNTS, dtype)
 
 
 @both
@@ -60,7 +60,7 @@ def test_an_unknown_category_is_an_error_and_not_another_feature():
     for wrong in (3.0, -1.0, 0.5):
         row = np.zeros((1, 6), np.float32)
         row[0, 0] = wrong
-        with pytest.raises(Exception, match="out of data bounds|out of range"):
+        with pytest.raises(Exception, match=r"out of data bounds|out of range"):
             run(graph, row)
 
 
@@ -69,7 +69,8 @@ def test_an_unknown_category_is_an_error_and_not_another_feature():
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 def test_priors_of_centroids(metric, priors, dtype):
     model = NearestCentroid(metric, priors=priors, shrink_threshold=0.3).fit(X[10:], y[10:])
-    assert_same_answers(model, X, dtype)
+    with np.errstate(invalid="ignore"):
+        assert_same_answers(model, X, dtype)
 
 
 def test_a_class_that_is_never_met_has_probability_0():
@@ -152,9 +153,9 @@ def test_least_squares_on_features():
 def test_linear_models_with_two_scores_for_two_classes_or_sparse_weights():
     for model in (
         Perceptron(multi_class="argmax", predictor="average", max_iter=5, tol=None),
-        KernelPerceptron("linear", multi_class="argmax", bias="rosenblatt", max_iter=3),
+        KernelPerceptron("linear", multi_class="argmax", predictor="average", max_iter=3),
     ):
-        assert_same_answers(model.fit(X[TWO], y[TWO]), X, "float64")
+        assert_same_answers(model.fit(X[y < 2], y[y < 2]), X, "float64")
     assert_same_answers(LinearSVC().fit(X, y).sparsify(), X, "float64")
 
 
@@ -164,13 +165,14 @@ def test_priors_and_singular_covariances_of_discriminants():
         QuadraticDiscriminantAnalysis(priors=[0.5, 0.5, 0.0]),
         LinearDiscriminantAnalysis(priors=[0.1, 0.1, 0.8]),
     ):
-        assert_same_answers(model.fit(wine, cultivars), wine, "float64")
+        with np.errstate(invalid="ignore"):
+            assert_same_answers(model.fit(wine, cultivars), wine, "float64")
 
 
 @pytest.mark.parametrize(
     "labels",
-    [np.array(["é", "b", "日"]), np.array([10, -3, 7], np.int32), np.array([0.5, 1.5, 2.5])],
-    ids=["words", "integers", "fractions"],
+    [np.array(["é", "b", "日"]), np.array([10, -3, 7], np.int32), np.array([1.0, -2.0, 7.0])],
+    ids=["words", "integers", "floats"],
 )
 def test_labels_keep_their_values(labels):
     answers = assert_same_answers(GaussianNB().fit(X, labels[y]), X, "float32")
@@ -190,11 +192,11 @@ def test_a_map_from_labels_to_probabilities():
     wanted = model.predict_proba(X[::50])
     np.testing.assert_allclose([list(found.values()) for found in maps], wanted, atol=1e-6)
     with pytest.raises(errors.UnsupportedError, match="integers or strings as keys"):
-        to_onnx(GaussianNB().fit(X, y + 0.5), zipmap=True)
+        to_onnx(GaussianNB().fit(X, y + 0.0), zipmap=True)
 
 
 @pytest.mark.parametrize("model", [Perceptron, KernelPerceptron])
 def test_predictions_at_random_are_refused(model):
-    fitted = model(predictor="random", max_iter=2).fit(X, y)
+    fitted = model(predictor="random").fit(X[y < 2], y[y < 2])
     with pytest.raises(errors.UnsupportedError, match="draws a hypothesis"):
         to_onnx(fitted)

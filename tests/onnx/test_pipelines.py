@@ -9,6 +9,7 @@ from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.onnx.comparison import assert_same_answers, run, to_onnx
 
 from separatrix import (
     SVC,
@@ -22,7 +23,6 @@ from separatrix import (
     errors,
 )
 from separatrix.onnx import register_converters
-from tests.onnx.comparison import assert_same_answers, run, to_onnx
 
 skl2onnx = pytest.importorskip("skl2onnx")
 X, y = load_iris(return_X_y=True)
@@ -84,7 +84,7 @@ def test_models_of_scikit_learn_around_ours():
     register_converters()
     members = [("svc", SVC(calibration="sigmoid", random_state=0)), ("nb", GaussianNB())]
     for model in (
-        VotingClassifier(members, voting="soft"),
+        VotingClassifier(members, voting="soft", flatten_transform=False),
         StackingClassifier(members, final_estimator=LogisticRegression(), cv=3),
     ):
         model.fit(X, y)
@@ -112,7 +112,9 @@ def test_a_step_that_skl2onnx_does_not_know_is_named():
     from sklearn.preprocessing import SplineTransformer
 
     model = make_pipeline(SplineTransformer(), LogisticRegression()).fit(X, y)
-    with pytest.raises(errors.UnsupportedError, match="skl2onnx cannot convert.*SplineTransformer"):
+    with pytest.raises(
+        errors.UnsupportedError, match=r"skl2onnx cannot convert.*SplineTransformer"
+    ):
         to_onnx(model)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from sklearn.datasets import load_iris
+from tests.onnx.comparison import assert_same_answers, evaluate_by_reference, to_onnx
 
 from separatrix import (
     SVC,
@@ -19,7 +20,6 @@ from separatrix import (
     RandomFourier,
 )
 from separatrix.kernels import Laplacian, Normalized, Polynomial
-from tests.onnx.comparison import assert_same_answers, evaluate_by_reference, to_onnx
 
 X, y = load_iris(return_X_y=True)
 MODELS = [

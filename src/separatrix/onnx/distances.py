@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from separatrix.onnx.graph import Graph, Tensor
 from separatrix.types import Matrix, Vector
+
+Term = Callable[[str], tuple[str, list[str]]]  # of a difference: an operator and its inputs
 
 
 def squared_distances(x: Tensor, Z: Matrix) -> Tensor:
@@ -22,34 +26,43 @@ def squares_from_products(x: Tensor, Z: Matrix) -> Tensor:
 
 
 def absolute_distances(x: Tensor, Z: Matrix) -> Tensor:
-    """Sums of absolute differences, (n, m), one feature at a time: (n, m, d) numbers would not fit."""
+    """Sums of absolute differences, (n, m)."""
+    return _sum_differences(x, Z, lambda gap: ("Abs", [gap]))
+
+
+def squares_of_differences(x: Tensor, Z: Matrix) -> Tensor:
+    """Squared Euclidean distances, (n, m), to the last bits: slower than from products."""
+    return _sum_differences(x, Z, lambda gap: ("Mul", [gap, gap]))
+
+
+def _sum_differences(x: Tensor, Z: Matrix, term: Term) -> Tensor:
+    """Sums of a function of differences, one feature at a time: (n, m, d) numbers would not fit."""
     graph = x.graph
-    rows = x.op("Shape", start=0, end=1)
-    shape = graph.node("Concat", rows, np.array([len(Z)]), axis=0)
+    shape = graph.node("Concat", x.op("Shape", start=0, end=1), np.array([len(Z)]), axis=0)
     start = graph.node("Expand", np.zeros((1, 1)), shape)
     sides = x.op("Transpose", perm=[1, 0]), np.ascontiguousarray(Z.T)
-    return graph.node("Scan", start, *sides, body=_add_feature(graph), num_scan_inputs=2)
+    return graph.node("Scan", start, *sides, body=_add_feature(graph, term), num_scan_inputs=2)
 
 
-def _add_feature(graph: Graph) -> object:
-    """The body of the scan: the sum so far, (n, m), plus |x_j - z_j| of one feature."""
+def _add_feature(graph: Graph, term: Term) -> object:
+    """The body of the scan: the sum so far, (n, m), plus the function of x_j - z_j of one feature."""
     from onnx import TensorProto, helper
 
     names = ("sum", "x", "z", "one", "zero", "column", "row", "gap", "size", "total")
     total, x, z, one, zero, column, row, gap, size, result = map(graph.unique_name, names)
+    kind, inputs = term(gap)
     nodes = [
         helper.make_node("Unsqueeze", [x, one], [column]),
         helper.make_node("Unsqueeze", [z, zero], [row]),
         helper.make_node("Sub", [column, row], [gap]),
-        helper.make_node("Abs", [gap], [size]),
+        helper.make_node(kind, inputs, [size]),
         helper.make_node("Add", [total, size], [result]),
     ]
     axes = [helper.make_tensor(one, 7, [1], [1]), helper.make_tensor(zero, 7, [1], [0])]
-    kind = TensorProto.DOUBLE
-    inputs = [
-        helper.make_tensor_value_info(total, kind, ["rows", "others"]),
-        helper.make_tensor_value_info(x, kind, ["rows"]),
-        helper.make_tensor_value_info(z, kind, ["others"]),
+    shapes = {total: ["rows", "others"], x: ["rows"], z: ["others"]}
+    given = [
+        helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape)
+        for name, shape in shapes.items()
     ]
-    output = helper.make_tensor_value_info(result, kind, ["rows", "others"])
-    return helper.make_graph(nodes, "add_feature", inputs, [output], axes)
+    output = helper.make_tensor_value_info(result, TensorProto.DOUBLE, ["rows", "others"])
+    return helper.make_graph(nodes, "add_feature", given, [output], axes)

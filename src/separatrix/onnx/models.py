@@ -181,6 +181,7 @@ CLASSIFIERS: dict[str, Callable[[Any, Tensor], Prediction]] = {
     "KernelFisherDiscriminant": kernel_machines.kernel_fisher,
     "KNeighborsClassifier": neighbors.nearest_neighbors,
     "KNeighborsCV": _best,
+    "RadiusNeighborsClassifier": neighbors.radius_neighbors,
     "NystroemSVCCV": _best,
     "LinearSVC": linear.linear,
     "SubgradientSVC": linear.subgradient,
@@ -210,8 +211,6 @@ TRANSFORMERS: dict[str, Callable[[Any, Tensor], Tensor]] = {
     "RandomFourier": feature_maps.random_fourier,
 }
 REFUSED = {
-    "RadiusNeighborsClassifier": "a sample without a neighbour within the radius is an error, which a "
-    "graph cannot raise; use KNeighborsClassifier",
     "KernelFeatures": "it counts the features of strings or graphs, and ONNX has tensors only",
     "TableEncoder": "it reads a table with columns of text, dates and categories; encode the table with "
     "it, and convert the classifier alone",

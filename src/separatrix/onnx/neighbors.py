@@ -1,4 +1,4 @@
-"""Graphs of nearest neighbours: exact distances decide, and of equal ones the lower row number."""
+"""Graphs of neighbours: distances from differences decide, and of equal ones the lower row number."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.distances import absolute_distances, squares_from_products
+from separatrix.onnx.distances import (
+    absolute_distances,
+    squares_from_products,
+    squares_of_differences,
+)
 from separatrix.onnx.graph import Prediction, Tensor, dense, refuse
 from separatrix.types import Matrix
 
-SPARE = 8  # rows beyond k whose exact distances are computed, as products round
+SPARE = 8  # rows beyond k whose distances are computed from differences, as products round
+MANY = 40  # candidates from which the distances of all rows are
 NORMS = {"euclidean", "l2", "sqeuclidean"}
 SUMS = {"manhattan", "cityblock", "l1"}
 
@@ -18,10 +23,9 @@ SUMS = {"manhattan", "cityblock", "l1"}
 def nearest_neighbors(model: Any, x: Tensor) -> Prediction:
     """The class with the most votes among the k nearest rows."""
     _require_convertible(model)
-    voters, k = model._voters[0], len(model.classes_)
+    k = len(model.classes_)
     distances, rows = _search(model, x)
-    table = np.eye(k)[voters.y] * voters.weights[:, None]  # (rows, k): the vote of each row
-    votes = x.graph.node("Gather", table, rows, axis=0)  # (n, neighbours, k)
+    votes = x.graph.node("Gather", _votes(model), rows, axis=0)  # (n, neighbours, k)
     if model.weights == "distance":
         votes = votes * _factors(distances).op("Unsqueeze", np.array([2]))
     sums = votes.reduce("Sum", axis=1, keep=False)
@@ -33,6 +37,52 @@ def nearest_neighbors(model: Any, x: Tensor) -> Prediction:
         count, more = int(model.n_neighbors), float(model.smoothing)
         shares = (shares * float(count) + more / k) / (count + more)
     return Prediction(codes, model.classes_, None, shares)
+
+
+def radius_neighbors(model: Any, x: Tensor) -> Prediction:
+    """The class with the most votes among the rows within the radius, or the label of outliers."""
+    _require_convertible(model)
+    if model.outlier_label_ is None:
+        why = "a sample without neighbours is an error, which a graph cannot raise; set `outlier_label`"
+        raise refuse(model, why)
+    if model.ties == "nearest":
+        raise refuse(model, "ties='nearest' needs the order of all neighbours; use 'lowest'")
+    distances, k = _all_distances(model, x), len(model.classes_)
+    inside = distances <= float(model.radius)
+    weight = inside.numbers()
+    if model.weights == "distance":
+        weight = inside.choose(_factors(inside.choose(distances, np.inf)), 0.0)
+    sums = weight @ _votes(model)
+    lonely = inside.numbers().reduce("Max").equals(0.0)
+    own = np.asarray(model.classes_ == model.outlier_label_[0], dtype=np.float64)
+    likely = lonely.choose(own, sums / lonely.choose(1.0, sums.reduce("Sum")))
+    codes, labels = lonely.vector().choose(np.int64(k), sums.arg("Max")), radius_labels(model)
+    return Prediction(codes, labels, None, likely)
+
+
+def radius_labels(model: Any) -> Any:
+    """The labels of a radius classifier: the classes and the label of outliers, (k + 1,)."""
+    last = np.empty(1, dtype=model.classes_.dtype if model.classes_.dtype.kind != "U" else object)
+    last[0] = model.outlier_label_[0]
+    return np.concatenate([model.classes_, last])
+
+
+def _votes(model: Any) -> Matrix:
+    """The vote of each row for each class, (rows, k)."""
+    voters = model._voters[0]
+    return np.asarray(np.eye(voters.n_classes)[voters.y] * voters.weights[:, None])
+
+
+def _all_distances(model: Any, x: Tensor) -> Tensor:
+    """Distances to all rows, (n, rows)."""
+    metric, R = model.effective_metric_, dense(model.index_.rows)
+    if metric in SUMS:
+        return absolute_distances(x, R)
+    if metric == "cosine":
+        x, none = _directions(x, R.shape[1] - model.n_features_in_)
+        return (none.choose(2.0, squares_of_differences(x, R)) * 0.5).op("Min", 2.0)
+    squares = squares_of_differences(x, R)
+    return squares if metric == "sqeuclidean" else squares.op("Sqrt")
 
 
 def _require_convertible(model: Any) -> None:
@@ -49,8 +99,8 @@ def _require_convertible(model: Any) -> None:
 def _search(model: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     """Distances of the k nearest rows, nearest first, and their numbers; each (n, k)."""
     metric, R, k = model.effective_metric_, dense(model.index_.rows), int(model.n_neighbors)
-    if metric in SUMS:
-        return _smallest(absolute_distances(x, R), k)
+    if metric in SUMS or k + SPARE > MANY:
+        return _smallest(_all_distances(model, x), k)
     none = None
     if metric == "cosine":
         x, none = _directions(x, R.shape[1] - model.n_features_in_)

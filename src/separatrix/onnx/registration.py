@@ -15,6 +15,7 @@ from separatrix.errors import MissingPackageError
 from separatrix.estimators.registry import REGISTRY
 from separatrix.onnx.graph import Graph, Tensor, refuse
 from separatrix.onnx.models import CLASSIFIERS, REFUSED, TRANSFORMERS, predict, transform, why_not
+from separatrix.onnx.neighbors import radius_labels
 
 OTHERS = {  # not in the registry
     "CalibratedClassifier": "calibrated",
@@ -106,6 +107,8 @@ def _labels(model: Any) -> Any:
     """All labels that a model may answer, as an array."""
     if type(model).__name__ == "OneClassSVM":
         return np.array([-1, 1])
+    if getattr(model, "outlier_label_", None) is not None:
+        return radius_labels(model)
     return np.asarray(getattr(model, "actions_", getattr(model, "classes_", ())))
 
 
