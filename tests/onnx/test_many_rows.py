@@ -52,7 +52,7 @@ MODELS = [
     NearestCentroid(),
     Perceptron(predictor="average"),
     PassiveAggressiveClassifier(),
-    KernelPerceptron("poly", predictor="average"),
+    KernelPerceptron("poly", gamma=0.05, coef0=1.0, predictor="average"),
     KernelLogisticRegression(),
     KernelFisherDiscriminant(),
     SVC(calibration="sigmoid", random_state=0),
@@ -80,6 +80,7 @@ def rows_of(name):
         data = load(name)
         X, y = data.X, data.y
         X = np.abs(X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64))
+    y = np.unique(y, return_inverse=True)[1]
     X = MaxAbsScaler().fit_transform(X).astype(np.float32)
     order = rng.permutation(len(y))
     train, rest = order[:TRAINED], order[TRAINED:] if len(y) > 2 * TRAINED else order
@@ -88,7 +89,7 @@ def rows_of(name):
         one, other = X[rng.choice(rest, (2, ROWS - len(others)))]
         share = rng.random((len(one), 1), dtype=np.float32)
         others = np.vstack([others, share * one + (1 - share) * other])
-    return X[train].astype(np.float64), np.asarray(y)[train], others
+    return X[train].astype(np.float64), y[train], others
 
 
 @pytest.mark.long

@@ -14,6 +14,7 @@ from separatrix.errors import UnsupportedError
 from separatrix.types import Matrix
 
 OPSET = 18  # of the reductions with axes as an input
+LARGE = 1024  # numbers from which constants are stored in fewer bytes if no bit is lost
 
 
 class Prediction(NamedTuple):
@@ -159,10 +160,12 @@ class Graph:
         if array.dtype == object:
             texts = [str(text).encode() for text in array.ravel()]
             self.container.add_initializer(name, 8, list(array.shape), texts)
-        else:
-            tensor = numpy_helper.from_array(np.ascontiguousarray(array), name)
-            self.container.add_initializer(name, tensor.data_type, list(array.shape), tensor)
-        return Tensor(self, name)
+            return Tensor(self, name)
+        stored = _shortest(array) if array.dtype == np.float64 and array.size >= LARGE else array
+        tensor = numpy_helper.from_array(np.ascontiguousarray(stored), name)
+        self.container.add_initializer(name, tensor.data_type, list(array.shape), tensor)
+        made = Tensor(self, name)
+        return made if stored is array else made.numbers()
 
     def _named(self, value: Any) -> Tensor:
         if isinstance(value, Tensor):
@@ -170,6 +173,16 @@ class Graph:
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = np.float64(value)
         return self.constant(value)
+
+
+def _shortest(values: Matrix) -> Any:
+    """The same values as integers of one byte or as float32 if they are all that; else unchanged."""
+    for kind in (np.uint8, np.int8, np.float32):
+        with np.errstate(over="ignore", invalid="ignore"):
+            short = values.astype(kind)
+        if np.array_equal(short, values):
+            return short
+    return values
 
 
 def dense(values: Any) -> Matrix:
