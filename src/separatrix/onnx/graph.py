@@ -96,6 +96,10 @@ class Tensor:
         """Some columns, (n, columns)."""
         return self.op("Gather", np.array(index), axis=1)
 
+    def between(self, start: int, stop: int) -> Tensor:
+        """The columns from one to before another."""
+        return self.op("Slice", np.array([start]), np.array([stop]), np.array([1]))
+
     def column(self) -> Tensor:
         """A vector as a column, (n,) -> (n, 1)."""
         return self.op("Unsqueeze", np.array([1]))
@@ -162,7 +166,7 @@ class Graph:
             self.container.add_initializer(name, 8, list(array.shape), texts)
             return Tensor(self, name)
         stored = _shortest(array) if array.dtype == np.float64 and array.size >= LARGE else array
-        tensor = numpy_helper.from_array(np.ascontiguousarray(stored), name)
+        tensor = numpy_helper.from_array(np.asarray(stored, order="C"), name)
         self.container.add_initializer(name, tensor.data_type, list(array.shape), tensor)
         made = Tensor(self, name)
         return made if stored is array else made.numbers()

@@ -10,6 +10,8 @@ from separatrix.onnx.distances import (
     absolute_distances,
     squares_from_products,
     squares_of_differences,
+    sum_in_order,
+    sum_one_by_one,
 )
 from separatrix.onnx.graph import Prediction, Tensor, dense, refuse
 from separatrix.types import Matrix
@@ -99,43 +101,37 @@ def _require_convertible(model: Any) -> None:
 def _search(model: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     """Distances of the k nearest rows, nearest first, and their numbers; each (n, k)."""
     metric, R, k = model.effective_metric_, dense(model.index_.rows), int(model.n_neighbors)
-    if metric in SUMS or k + SPARE > MANY:
+    if k + SPARE > MANY:
         return _smallest(_all_distances(model, x), k)
     none = None
     if metric == "cosine":
         x, none = _directions(x, R.shape[1] - model.n_features_in_)
-    squares, rows = _nearest_by_differences(x, R, k, none)
-    if metric == "cosine":
-        return (squares * 0.5).op("Min", 2.0), rows
-    return squares if metric == "sqeuclidean" else squares.op("Sqrt"), rows
-
-
-def _nearest_by_differences(
-    x: Tensor, R: Matrix, k: int, none: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """Squared distances, summed from differences, and rows; products choose the candidates.
-
-    Products of integers are exact if no mean is subtracted. Samples flagged in `none` are at the same
-    distance from all rows.
-    """
-    graph, whole = x.graph, bool((np.rint(R) == R).all())
+    if metric in SUMS:
+        return _nearest_of_candidates(x, R, k, absolute_distances(x, R), "Abs")
+    whole = bool((np.rint(R) == R).all())  # then products are exact if no mean is subtracted
     shift = np.zeros(R.shape[1]) if whole else R.mean(axis=0)
     approximate = squares_from_products(x - shift, R - shift)
-    if none is not None:
-        approximate = none.choose(0.0, approximate)
+    if none is None:
+        squares, rows = _nearest_of_candidates(x, R, k, approximate, "Square")
+        return squares if metric == "sqeuclidean" else squares.op("Sqrt"), rows
+    approximate = none.choose(0.0, approximate)  # as far from all rows
+    squares, rows = _nearest_of_candidates(x, R, k, approximate, "Square")
+    return (none.choose(2.0, squares) * 0.5).op("Min", 2.0), rows
+
+
+def _nearest_of_candidates(
+    x: Tensor, R: Matrix, k: int, approximate: Tensor, term: str
+) -> tuple[Tensor, Tensor]:
+    """Distances as the library sums them, and rows, of a few rows that are near but for rounding."""
     count = min(len(R), k + SPARE)
     _, candidates = _smallest(approximate, count)
     candidates, _ = _smallest(candidates, count)  # by number, which decides between equal distances
-    exact = graph.concatenate([_square(x, R, candidates.columns(j)) for j in range(count)])
-    if none is not None:
-        exact = none.choose(2.0, exact)
-    squares, places = _smallest(exact, k)
-    return squares, candidates.op("GatherElements", places, axis=1)
-
-
-def _square(x: Tensor, R: Matrix, row: Tensor) -> Tensor:
-    """Squared distance of each sample to one row, (n, 1)."""
-    return (x - x.graph.node("Gather", R, row.vector(), axis=0)).reduce("SumSquare")
+    parts = []
+    for j in range(count):
+        gap = x - x.graph.node("Gather", R, candidates.columns(j).vector(), axis=0)
+        parts.append(sum_in_order(gap * gap if term == "Square" else gap.op("Abs"), R.shape[1]))
+    distances, places = _smallest(x.graph.concatenate(parts), k)
+    return distances, candidates.op("GatherElements", places, axis=1)
 
 
 def _smallest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -150,7 +146,7 @@ def _directions(x: Tensor, extra: int) -> tuple[Tensor, Tensor]:
     largest = x.op("Abs").reduce("Max")
     none = largest.equals(0.0)
     x = x / none.choose(1.0, largest)
-    length = x.reduce("SumSquare").op("Sqrt")
+    length = sum_one_by_one(x * x).op("Sqrt")
     x = x / none.choose(1.0, length)
     return (x.graph.concatenate([x, length * 0.0]) if extra else x), none
 
