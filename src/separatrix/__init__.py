@@ -31,6 +31,7 @@ _MODULES = {  # of public names that are not in the registry of estimators
     "load_libsvm": "separatrix.modelfile.libsvm_text",
     "save": "separatrix.modelfile.files",
     "save_libsvm": "separatrix.modelfile.libsvm_text",
+    "to_onnx": "separatrix.onnx.convert",
 }
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from separatrix.modelfile.describe import describe
     from separatrix.modelfile.files import load, save
     from separatrix.modelfile.libsvm_text import load_libsvm, save_libsvm
+    from separatrix.onnx.convert import to_onnx
 
 __all__ = [
     "SVC",
@@ -131,6 +133,7 @@ __all__ = [
     "load_libsvm",
     "save",
     "save_libsvm",
+    "to_onnx",
 ]
 
 _RENAMED = {"parts_of": "explain_object"}  # former names, until 1.0

@@ -12,7 +12,7 @@ from separatrix import errors
 from separatrix.modelfile.kinds import KINDS
 
 API = Path(__file__).parents[2] / "docs" / "api.rst"
-PACKAGES = ["separatrix", "separatrix.kernels", "separatrix.accel"]
+PACKAGES = ["separatrix", "separatrix.kernels", "separatrix.accel", "separatrix.onnx"]
 if importlib.util.find_spec("matplotlib") is not None:
     PACKAGES.append("separatrix.plots")
 # scikit-learn's names for the shape and the columns of X, the same for all its estimators

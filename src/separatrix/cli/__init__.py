@@ -10,6 +10,7 @@ from separatrix import __version__
 from separatrix.cli import (
     data,
     experiments,
+    export,
     file_commands,
     inspect_commands,
     libsvm,
@@ -116,6 +117,7 @@ for command in (
     inspect_commands.explain,
     inspect_commands.info,
     inspect_commands.describe_file,
+    export.export,
     data.data,
     workbench.workbench,
     site.docs,
