@@ -194,9 +194,9 @@ def test_a_scheduler_and_a_worker_started_as_commands(tmp_path):
         ):
             found = LinearDiscriminantAnalysis().fit(*in_blocks(X, y))
     finally:
-        worker.terminate()
-        scheduler.terminate()
-        worker.wait(), scheduler.wait()
+        for process in (worker, scheduler):
+            process.kill()  # a worker that loses its scheduler would try for two minutes to find it
+            process.wait()
 
     expected = LinearDiscriminantAnalysis().fit(X, y)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)

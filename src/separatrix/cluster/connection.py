@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import cloudpickle
+from uuid import uuid4
 
 from separatrix.cluster.engine import BriefErrors, warn_of_versions
 from separatrix.errors import ClusterError
@@ -52,10 +50,9 @@ def run_tasks(
     from distributed import as_completed
 
     warn_of_versions(client)
-    packed = cloudpickle.dumps(function)
-    sent = client.submit(pickle.loads, packed, pure=False)
+    token = uuid4().hex
     futures = [
-        client.submit(_call, sent, *args, key=f"{name}-{id(calls):x}", pure=False)
+        client.submit(function, *args, key=f"{name}-{token}", pure=False)
         for name, args in zip(names, calls, strict=True)
     ]
     numbers = {future.key: number for number, future in enumerate(futures)}
@@ -65,7 +62,3 @@ def run_tasks(
                 yield numbers[future.key], future.result()
     finally:
         client.cancel([future for future in futures if not future.done()])
-
-
-def _call(function: Callable[..., Any], *args: Any) -> Any:
-    return function(*args)

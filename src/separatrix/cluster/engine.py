@@ -1,31 +1,28 @@
 """Graphs of tasks: one task for each block, a tree of merges, and what is said when it fails.
 
-Dask schedules and moves data. A graph has one layer, whose tasks are named after the model and the step;
-functions and models are nodes of their own, sent once, so that no task carries samples.
+Dask schedules and moves data. Tasks are delayed calls named after the model and the step; models are nodes
+of their own, sent once, so that no task carries samples.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import cloudpickle
 import dask
-from dask._task_spec import Alias, List, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
-from dask.highlevelgraph import HighLevelGraph
 
 from separatrix.errors import ClusterError, SeparatrixError
+from separatrix.runtime.progress import bar, is_followed
 from separatrix.runtime.warnings import warn_user
 
 FAN_IN = 16  # parts that one task merges
 NO_WORKERS = 30.0  # seconds without a worker after which a fit is given up
 POLL = 2.0  # seconds between checks that there are workers
-LARGE_NODE = 2**19  # bytes of a pickled model, from which it is sent once and not with every graph
+LARGE_VALUE = 2**19  # bytes of a pickled model, from which it is copied to the workers once
 NAMES = {
     "LeastSquaresClassifier": "least-squares",
     "FisherDiscriminant": "fisher",
@@ -38,23 +35,6 @@ NAMES = {
     "SubgradientSVC": "subgradient",
 }
 _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
-
-
-class Tasks(NamedTuple):
-    """Tasks of one layer, one for each block, and the collections that they read."""
-
-    layer: dict[Any, Any]
-    keys: list[Any]
-    reads: tuple[Any, ...]
-
-    def then(self, name: str, function: Callable[..., Any], *more: Any) -> Tasks:
-        """One more task behind each."""
-        keys = [f"{name}-{uuid4().hex}-{i}" for i in range(len(self.keys))]
-        layer = {
-            key: Task(key, function, *more, TaskRef(one))
-            for key, one in zip(keys, self.keys, strict=True)
-        }
-        return Tasks(self.layer | layer, keys, self.reads)
 
 
 def short_name(model: Any) -> str:
@@ -78,98 +58,69 @@ def client_in_use() -> Any:
         return None
 
 
+def task(name: str, function: Callable[..., Any]) -> Callable[..., Delayed]:
+    """A function whose calls are lazy tasks of that name; `number` tells calls apart."""
+    token, call = uuid4().hex, dask.delayed(function, pure=False)
+
+    def call_later(*args: Any, number: int = 0) -> Delayed:
+        found: Delayed = call(*args, dask_key_name=f"{name}-{token}-{number}")
+        return found
+
+    return call_later
+
+
 def map_blocks(
-    name: str,
-    function: Callable[..., Any],
-    shared: Any,
-    blocks: Sequence[Sequence[Any]],
-    reads: Any,
-) -> Tasks:
-    """One task `function(shared, number, *block)` for each block of keys; `shared` is sent once."""
-    token = uuid4().hex
-    node, layer, reads = node_of(f"{name.partition('-')[0]}-model-{token}", shared, tuple(reads))
-    keys = [f"{name}-{token}-{i}" for i in range(len(blocks))]
-    for i, (key, block) in enumerate(zip(keys, blocks, strict=True)):
-        own = (None if one is None else TaskRef(one) for one in block)
-        layer[key] = Task(key, function, node, i, *own)
-    return Tasks(layer, keys, reads)
+    name: str, function: Callable[..., Any], shared: Any, blocks: Sequence[Sequence[Any]]
+) -> list[Delayed]:
+    """One task `function(shared, number, *block)` for each block; `shared` is sent once."""
+    node, call = share(f"{name.partition('-')[0]}-model", shared), task(name, function)
+    return [call(node, i, *block, number=i) for i, block in enumerate(blocks)]
 
 
-def fuse_own_tasks(tasks: Tasks) -> Tasks:
-    """The same with whatever only one of the tasks needs made a part of it: one task for each block.
-
-    Tasks that several blocks share, and results that are on the cluster already, stay apart. Dask's own
-    fusion of arrays would compute twice what both X and y of a block come from.
-    """
-    graph: dict[Any, Any] = {}
-    for collection in tasks.reads:
-        graph |= convert_legacy_graph(dict(collection.__dask_graph__()))
-    owners: dict[Any, set[Any]] = {}
-    for key in tasks.keys:
-        ahead = list(tasks.layer[key].dependencies)
-        while ahead:
-            needed = ahead.pop()
-            users = owners.setdefault(needed, set())
-            if needed in graph and key not in users:
-                users.add(key)
-                ahead += graph[needed].dependencies
-    own: dict[Any, list[Any]] = {}
-    for needed, users in owners.items():
-        if len(users) == 1 and type(graph.get(needed)) in (Task, Alias):
-            own.setdefault(next(iter(users)), []).append(graph[needed])
-    fused = {key: Task.fuse(*parts, tasks.layer[key], key=key) for key, parts in own.items()}
-    return tasks._replace(layer=tasks.layer | fused)
-
-
-def node_of(
-    key: str, value: Any, reads: tuple[Any, ...]
-) -> tuple[Any, dict[Any, Any], tuple[Any, ...]]:
-    """A node for a value that all tasks read: in the graph, or if it is large, sent to the cluster once."""
-    packed = cloudpickle.dumps(value)
-    client = client_in_use() if len(packed) > LARGE_NODE else None
+def share(name: str, value: Any) -> Any:
+    """A value that many tasks read: a node of the graph, or if it is large, a copy on every worker."""
+    parts: list[Any] = []
+    head = cloudpickle.dumps(value, protocol=5, buffer_callback=parts.append)
+    size = len(head) + sum(part.raw().nbytes for part in parts)
+    client = client_in_use() if size > LARGE_VALUE else None
     if client is None:
-        return TaskRef(key), {key: Task(key, pickle.loads, packed)}, reads
-    sent = client.submit(pickle.loads, packed, key=key, pure=False)
-    return sent, {}, reads
+        return dask.delayed(value, name=f"{name}-{uuid4().hex}", traverse=False)
+    return client.scatter(value, broadcast=True, hash=False)
 
 
-def reduce_tree(name: str, merge: Callable[..., Any], tasks: Tasks) -> Delayed:
-    """All tasks merged in their order, FAN_IN at a time; merge(list) is that of a list of results."""
-    layer, keys, token, numbers = dict(tasks.layer), tasks.keys, uuid4().hex, count()
-    while len(keys) > 1 or keys is tasks.keys:
-        groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
-        keys = [f"{name}-{token}-{next(numbers)}" for _ in groups]
-        layer |= {
-            key: Task(key, merge, List(*map(TaskRef, group)))
-            for key, group in zip(keys, groups, strict=True)
-        }
-    return delayed_of(keys[0], Tasks(layer, keys, tasks.reads))
+def reduce_tree(name: str, merge: Callable[..., Any], parts: list[Delayed]) -> Delayed:
+    """All parts merged in their order, FAN_IN at a time; merge(list) is that of a list of results."""
+    call, made = task(name, merge), 0
+    while len(parts) > 1 or not made:
+        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+        parts = [call(group, number=made + i) for i, group in enumerate(groups)]
+        made += len(groups)
+    return parts[0]
 
 
-def delayed_of(key: Any, tasks: Tasks) -> Delayed:
-    """The result of one task."""
-    layer = f"{key}-graph"
-    graph = HighLevelGraph.from_collections(layer, tasks.layer, dependencies=list(tasks.reads))
-    return Delayed(key, graph, layer=layer)
+def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ...]:
+    """The values of lazy results; an error of a worker is raised with its message alone.
 
-
-def compute(*results: Any) -> tuple[Any, ...]:
-    """The values of lazy results; an error of a worker is raised with its message alone."""
+    A progress bar counts the tasks of `counted`, which the results come from.
+    """
     with BriefErrors():
         client = client_in_use()
         if client is None:
             return tuple(dask.compute(*results))
         warn_of_versions(client)
-        futures = client.compute(list(results))
-        return tuple(wait_for(client, futures))
+        watched = list(counted) if is_followed() else []
+        futures = client.compute([*results, *watched])
+        with bar("tasks", len(watched), show=False, nested=True) as advance:
+            for future in futures[len(results) :]:
+                future.add_done_callback(lambda _future: advance())
+            return tuple(wait_for(client, futures)[: len(results)])
 
 
 def compute_each(
-    name: str, function: Callable[..., Any], shared: Any, blocks: Any, reads: Any
+    name: str, function: Callable[..., Any], shared: Any, blocks: Any
 ) -> tuple[Any, ...]:
     """The values of `function(shared, number, *block)`, one for each block."""
-    tasks = fuse_own_tasks(map_blocks(name, function, shared, blocks, reads))
-    return compute(*(delayed_of(key, tasks) for key in tasks.keys))
+    return compute(*map_blocks(name, function, shared, blocks))
 
 
 def persist(results: Sequence[Delayed]) -> list[Delayed]:

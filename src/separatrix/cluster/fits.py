@@ -8,24 +8,23 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from dask._task_spec import List, Task, TaskRef
+from dask.delayed import Delayed
 from scipy.sparse import issparse, vstack
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
 from separatrix.cluster.engine import (
-    Tasks,
     client_in_use,
     compute,
     compute_each,
-    delayed_of,
     map_blocks,
-    node_of,
+    share,
     short_name,
+    task,
 )
 from separatrix.cluster.linear_steps import fit_linear_svc, fit_subgradient
 from separatrix.cluster.neighbor_blocks import fit_neighbors
-from separatrix.cluster.partitions import Partitions, partition
+from separatrix.cluster.partitions import partition
 from separatrix.errors import MemoryBudgetError, UnsupportedError
 from separatrix.runtime.blocks import default_budget, in_words
 from separatrix.runtime.warnings import warn_user
@@ -66,8 +65,8 @@ def fit_in_order(
     best, stale, passes = np.inf, 0, []
     for number in range(model.max_iter):
         state = _pass_in_order(state, kept, classes, number)
-        wrong = int(state.mistakes_[-len(kept.keys) :].sum())
-        loss = float(state.loss_curve_[-len(kept.keys) :].mean())
+        wrong = int(state.mistakes_[-len(kept) :].sum())
+        loss = float(state.loss_curve_[-len(kept) :].mean())
         passes.append(wrong)
         tol = -np.inf if model.tol is None else model.tol
         stale = stale + 1 if loss > best - tol else 0
@@ -86,15 +85,13 @@ def fit_in_order(
     return model
 
 
-def _pass_in_order(state: Any, kept: Tasks, classes: Any, number: int) -> Any:
+def _pass_in_order(state: Any, kept: list[Delayed], classes: Any, number: int) -> Any:
     """The model after one more pass: a chain of tasks, one for each block."""
-    name = f"{short_name(state)}-pass-{number}"
-    before, layer, _ = node_of(f"{short_name(state)}-model-{id(state):x}-{number}", state, ())
-    for i, block in enumerate(kept.keys):
-        key = f"{name}-{id(state):x}-{i}"
-        layer[key] = Task(key, learn_block, before, classes, TaskRef(block))
-        before = TaskRef(key)
-    (found,) = compute(delayed_of(before.key, Tasks(layer, [before.key], kept.reads)))
+    name = short_name(state)
+    chain, learn = [share(f"{name}-model", state)], task(f"{name}-pass-{number}", learn_block)
+    for i, block in enumerate(kept):
+        chain.append(learn(chain[-1], classes, block, number=i))
+    (found,) = compute(chain[-1], counted=chain[1:-1])
     return found
 
 
@@ -113,14 +110,11 @@ def fit_gathered(
     model._check_parameters()
     parts = partition(X, y, sample_weight)
     name = short_name(model)
-    sizes = compute_each(f"{name}-size", size_of_block, None, _samples(parts), parts.reads)
+    sizes = compute_each(f"{name}-size", size_of_block, None, parts.samples)
     _require_room(type(model).__name__, sum(sizes))
-    node, layer, _ = node_of(f"{name}-model-{id(model):x}", model, ())
-    columns = [[block[i] for block in parts.blocks] for i in range(3)]
-    refs = (List(*(None if key is None else TaskRef(key) for key in keys)) for keys in columns)
-    key = f"{name}-fit-{id(model):x}"
-    layer[key] = Task(key, fit_on_worker, node, *refs)
-    (fitted,) = compute(delayed_of(key, Tasks(layer, [key], parts.reads)))
+    columns = [list(column) for column in zip(*parts.blocks, strict=True)]
+    gather = task(f"{name}-fit", fit_on_worker)
+    (fitted,) = compute(gather(share(f"{name}-model", model), *columns))
     model.__dict__ |= fitted.__dict__
     return model
 
@@ -169,19 +163,15 @@ def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) ->
     parts = partition(X)
     rows = parts.rows
     if np.isnan(rows).any():
-        rows = compute_each("nystroem-rows", count_rows, None, _samples(parts), parts.reads)
+        rows = compute_each("nystroem-rows", count_rows, None, parts.samples)
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.intp)
     landmarks = model._draw(int(starts[-1]))
     ranges = (landmarks, starts)
-    taken = compute_each("nystroem-landmarks", take_rows, ranges, _samples(parts), parts.reads)
+    taken = compute_each("nystroem-landmarks", take_rows, ranges, parts.samples)
     drawn = concatenate_rows([part for part in taken if part.shape[0]])
     fit(model, drawn)
     model.component_indices_ = landmarks
     return model
-
-
-def _samples(parts: Partitions) -> list[tuple[Any, ...]]:
-    return [block[:1] for block in parts.blocks]
 
 
 def count_rows(_shared: Any, number: int, X: Any) -> int:
@@ -201,9 +191,8 @@ def fit_to_shape(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> 
     """A map that only needs the number of features, and their names."""
     _require_number(model, getattr(model, "gamma", None))
     parts = partition(X)
-    tasks = map_blocks("map-shape", take_first, None, _samples(parts), parts.reads)
-    for key in tasks.keys:
-        (first,) = compute(delayed_of(key, tasks))
+    for block in map_blocks("map-shape", take_first, None, parts.samples):
+        (first,) = compute(block)
         if first.shape[0]:
             break
     return fit(model, first)
