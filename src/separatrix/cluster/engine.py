@@ -58,6 +58,16 @@ def client_in_use() -> Any:
         return None
 
 
+def threads_here(threads: int) -> int:
+    """Threads of a task: those of its worker, or if it is not on one, as many as it would take."""
+    try:
+        from distributed import get_worker
+
+        return min(threads, int(get_worker().state.nthreads))
+    except ValueError:
+        return threads
+
+
 def task(name: str, function: Callable[..., Any]) -> Callable[..., Delayed]:
     """A function whose calls are lazy tasks of that name; `number` tells calls apart."""
     token, call = uuid4().hex, dask.delayed(function, pure=False)

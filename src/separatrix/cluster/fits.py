@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed
-from scipy.sparse import issparse, vstack
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
 from separatrix.cluster.engine import (
-    client_in_use,
     compute,
     compute_each,
     map_blocks,
@@ -24,13 +21,11 @@ from separatrix.cluster.engine import (
 )
 from separatrix.cluster.linear_steps import fit_linear_svc, fit_subgradient
 from separatrix.cluster.neighbor_blocks import fit_neighbors
+from separatrix.cluster.pair_fits import concatenate_rows, fit_gathered, fit_svc
 from separatrix.cluster.partitions import partition
-from separatrix.errors import MemoryBudgetError, UnsupportedError
-from separatrix.runtime.blocks import default_budget, in_words
+from separatrix.errors import UnsupportedError
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes
-
-ROOM = 0.5  # share of the memory of a worker that gathered samples may take
 
 
 def fit_sums(
@@ -103,56 +98,6 @@ def learn_block(model: Any, classes: Any, checked: CheckedBlock | None) -> Any:
     return deepcopy(model).partial_fit(X, classes[y], classes, weights)
 
 
-def fit_gathered(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
-    """A kernel machine: all samples go to one worker, if it has room for them."""
-    model._check_parameters()
-    parts = partition(X, y, sample_weight)
-    name = short_name(model)
-    sizes = compute_each(f"{name}-size", size_of_block, None, parts.samples)
-    _require_room(type(model).__name__, sum(sizes))
-    columns = [list(column) for column in zip(*parts.blocks, strict=True)]
-    gather = task(f"{name}-fit", fit_on_worker)
-    (fitted,) = compute(gather(share(f"{name}-model", model), *columns))
-    model.__dict__ |= fitted.__dict__
-    return model
-
-
-def _require_room(name: str, size: int) -> None:
-    client = client_in_use()
-    rooms = [default_budget()]
-    if client is not None:
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        rooms = [int(ROOM * worker["memory_limit"]) for worker in workers if worker["memory_limit"]]
-    if rooms and size > max(rooms):
-        raise MemoryBudgetError(
-            f"{name} needs all samples on one worker: {size / 2**30:.2f} GiB, but the largest has room for "
-            f"{in_words(max(rooms))}; use Nystroem and LinearSVC, which are distributed, or larger workers"
-        )
-
-
-def size_of_block(_shared: None, number: int, X: Any) -> int:
-    """Bytes of the samples of a block."""
-    if issparse(X):
-        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-    return int(np.asarray(X).nbytes)
-
-
-def fit_on_worker(model: Any, X: list[Any], y: list[Any], weights: list[Any]) -> Any:
-    """The model, fitted to all blocks."""
-    given = [] if weights[0] is None else [np.concatenate([np.asarray(w) for w in weights])]
-    labels = np.concatenate([np.asarray(part) for part in y])
-    return model.fit(concatenate_rows(X), labels, *given)
-
-
-def concatenate_rows(parts: list[Any]) -> Any:
-    """Blocks of rows as one: frames, sparse or dense."""
-    if hasattr(parts[0], "columns"):
-        return import_module(type(parts[0]).__module__.partition(".")[0]).concat(parts)
-    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
-
-
 def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
     """`Nystroem`: the landmarks that a fit in memory draws, taken from their blocks."""
     model._check_parameters()
@@ -219,7 +164,7 @@ FITS: dict[str, Callable[..., Any]] = {
     "SubgradientSVC": fit_subgradient,
     "KNeighborsClassifier": fit_neighbors,
     "OnlineMachine": fit_in_order,
-    "SVC": fit_gathered,
+    "SVC": fit_svc,
     "NuSVC": fit_gathered,
     "KernelPerceptron": fit_gathered,
     "Nystroem": fit_landmarks,

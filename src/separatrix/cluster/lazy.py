@@ -21,7 +21,9 @@ def apply_lazily(model: Any, method: str, X: Any) -> Any:
     parts = partition(X)
     name = f"{short_name(model)}-{method.replace('_', '-')}"
     found = map_blocks(name, call_method, (model, method), parts.samples)
-    return found if parts.kind == "delayed" else as_array(found, parts, _sample_of(model, method, X))
+    return (
+        found if parts.kind == "delayed" else as_array(found, parts, _sample_of(model, method, X))
+    )
 
 
 def as_array(blocks: list[Delayed], parts: Partitions, sample: Any) -> Any:
