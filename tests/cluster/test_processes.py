@@ -167,10 +167,10 @@ def test_graphs_never_carry_the_samples(client, model, monkeypatch):
 
 
 def measuring(compute, sizes):
-    def measured_compute(*results):
+    def measured_compute(*results, **more):
         graphs = dask.optimize(*results)
         sizes.append(len(cloudpickle.dumps([dict(one.__dask_graph__()) for one in graphs[:1]])))
-        return compute(*results)
+        return compute(*results, **more)
 
     return measured_compute
 

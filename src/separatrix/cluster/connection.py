@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
-from separatrix.cluster.engine import BriefErrors, warn_of_versions
+from separatrix.cluster.engine import BriefErrors, threads_here, wait_for, warn_of_versions
 from separatrix.errors import ClusterError
+from separatrix.runtime.threads import limited_threads, thread_count
 
 TIMEOUT = 20.0  # seconds to wait for a scheduler
+_TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
 
 
 @contextmanager
-def connect(cluster: str) -> Iterator[Any]:
-    """A client of `local` worker processes, of tcp://HOST:PORT, or of a scheduler's JSON file."""
+def connect(cluster: Any) -> Iterator[Any]:
+    """A client of `local` worker processes, of tcp://HOST:PORT, or of a scheduler's JSON file.
+
+    A client is taken as it is.
+    """
     from distributed import Client, LocalCluster
 
+    if isinstance(cluster, Client):
+        yield cluster
+        return
     if cluster == "local":
         with (
             LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=40) as own,
@@ -49,16 +59,50 @@ def run_tasks(
     """Number and result of each call, as they come; what is left is cancelled after an error."""
     from distributed import as_completed
 
-    warn_of_versions(client)
-    token = uuid4().hex
-    futures = [
-        client.submit(function, *args, key=f"{name}-{token}", pure=False)
-        for name, args in zip(names, calls, strict=True)
-    ]
+    futures = submit_calls(client, names, function, calls)
     numbers = {future.key: number for number, future in enumerate(futures)}
     try:
         with BriefErrors():
             for future in as_completed(futures):
-                yield numbers[future.key], future.result()
+                yield numbers[future.key], _value_of(future.result())
     finally:
         client.cancel([future for future in futures if not future.done()])
+
+
+def submit_calls(
+    client: Any,
+    names: Sequence[str],
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+) -> list[Any]:
+    """Futures of the calls, each a task of its name."""
+    warn_of_versions(client)
+    token = uuid4().hex
+    return [
+        client.submit(call_on_worker, function, *args, key=f"{name}-{token}", pure=False)
+        for name, args in zip(names, calls, strict=True)
+    ]
+
+
+def results_of_calls(client: Any, futures: Sequence[Any], advance: Callable[[], None]) -> list[Any]:
+    """Results in the order of the calls, and the first error in that order; warnings are shown here."""
+    for future in futures:
+        future.add_done_callback(lambda _future: advance())
+    with BriefErrors():
+        return [_value_of(*wait_for(client, [future])) for future in futures]
+
+
+def call_on_worker(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
+    """The result of a call and its warnings; calls of one worker process take turns, on its threads."""
+    threads = limited_threads(threads_here(thread_count()))
+    with _TURN, threads, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = function(*args)
+    return found, [(one.message, one.category, one.filename, one.lineno) for one in caught]
+
+
+def _value_of(returned: tuple[Any, list[Any]]) -> Any:
+    found, caught = returned
+    for one in caught:
+        warnings.warn_explicit(*one)
+    return found
