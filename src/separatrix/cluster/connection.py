@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Any
 from uuid import uuid4
 
-from separatrix.cluster.engine import BriefErrors, threads_here, wait_for, warn_of_versions
+from separatrix.cluster.engine import (
+    BriefErrors,
+    call_on_worker,
+    value_of_call,
+    wait_for,
+    warn_of_versions,
+)
 from separatrix.errors import ClusterError
-from separatrix.runtime.threads import limited_threads, thread_count
 
 TIMEOUT = 20.0  # seconds to wait for a scheduler
-_TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
 
 
 @contextmanager
@@ -64,7 +66,7 @@ def run_tasks(
     try:
         with BriefErrors():
             for future in as_completed(futures):
-                yield numbers[future.key], _value_of(future.result())
+                yield numbers[future.key], value_of_call(future.result())
     finally:
         client.cancel([future for future in futures if not future.done()])
 
@@ -89,20 +91,4 @@ def results_of_calls(client: Any, futures: Sequence[Any], advance: Callable[[], 
     for future in futures:
         future.add_done_callback(lambda _future: advance())
     with BriefErrors():
-        return [_value_of(*wait_for(client, [future])) for future in futures]
-
-
-def call_on_worker(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
-    """The result of a call and its warnings; calls of one worker process take turns, on its threads."""
-    threads = limited_threads(threads_here(thread_count()))
-    with _TURN, threads, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = function(*args)
-    return found, [(one.message, one.category, one.filename, one.lineno) for one in caught]
-
-
-def _value_of(returned: tuple[Any, list[Any]]) -> Any:
-    found, caught = returned
-    for one in caught:
-        warnings.warn_explicit(*one)
-    return found
+        return [value_of_call(*wait_for(client, [future])) for future in futures]

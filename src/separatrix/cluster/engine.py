@@ -6,8 +6,10 @@ of their own, sent once, so that no task carries samples.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +19,7 @@ from dask.delayed import Delayed
 
 from separatrix.errors import ClusterError, SeparatrixError
 from separatrix.runtime.progress import bar, is_followed
+from separatrix.runtime.threads import limited_threads, thread_count
 from separatrix.runtime.warnings import warn_user
 
 FAN_IN = 16  # parts that one task merges
@@ -34,6 +37,7 @@ NAMES = {
     "KernelPerceptron": "kernel-perceptron",
     "SubgradientSVC": "subgradient",
 }
+_TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
 _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
 
 
@@ -131,6 +135,23 @@ def compute_each(
 ) -> tuple[Any, ...]:
     """The values of `function(shared, number, *block)`, one for each block."""
     return compute(*map_blocks(name, function, shared, blocks))
+
+
+def call_on_worker(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
+    """The result of a call and its warnings; calls of one worker process take turns, on its threads."""
+    threads = limited_threads(threads_here(thread_count()))
+    with _TURN, threads, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = function(*args)
+    return found, [(one.message, one.category, one.filename, one.lineno) for one in caught]
+
+
+def value_of_call(returned: tuple[Any, list[Any]]) -> Any:
+    """The result of a call on a worker; its warnings are shown here."""
+    found, caught = returned
+    for one in caught:
+        warnings.warn_explicit(*one)
+    return found
 
 
 def persist(results: Sequence[Delayed]) -> list[Delayed]:

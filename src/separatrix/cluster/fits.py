@@ -23,6 +23,7 @@ from separatrix.cluster.linear_steps import fit_linear_svc, fit_subgradient
 from separatrix.cluster.neighbor_blocks import fit_neighbors
 from separatrix.cluster.pair_fits import concatenate_rows, fit_gathered, fit_svc
 from separatrix.cluster.partitions import partition
+from separatrix.cluster.searches import fit_search
 from separatrix.errors import UnsupportedError
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes
@@ -167,6 +168,8 @@ FITS: dict[str, Callable[..., Any]] = {
     "SVC": fit_svc,
     "NuSVC": fit_gathered,
     "KernelPerceptron": fit_gathered,
+    "SVCCV": fit_search,
+    "KernelPerceptronCV": fit_search,
     "Nystroem": fit_landmarks,
     "RandomFourier": fit_to_shape,
     "PolynomialMap": fit_to_shape,

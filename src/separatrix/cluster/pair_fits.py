@@ -16,6 +16,7 @@ from scipy.sparse import issparse, vstack
 
 from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
 from separatrix.cluster.engine import (
+    call_on_worker,
     client_in_use,
     compute,
     compute_each,
@@ -25,6 +26,7 @@ from separatrix.cluster.engine import (
     short_name,
     task,
     threads_here,
+    value_of_call,
 )
 from separatrix.cluster.partitions import Partitions, partition
 from separatrix.errors import MemoryBudgetError
@@ -88,13 +90,18 @@ def fit_gathered(
 
 
 def _gather(model: Any, parts: Partitions) -> Any:
-    name = short_name(model)
-    sizes = compute_each(f"{name}-size", size_of_block, None, parts.samples)
-    _require_room(type(model).__name__, "all samples", sum(sizes))
-    columns = [list(column) for column in zip(*parts.blocks, strict=True)]
-    (fitted,) = compute(task(f"{name}-fit", fit_on_worker)(share(f"{name}-model", model), *columns))
-    model.__dict__ |= fitted.__dict__
+    name, columns = short_name(model), require_room_for_all(model, parts)
+    call = task(f"{name}-fit", call_on_worker)
+    (found,) = compute(call(fit_on_worker, share(f"{name}-model", model), *columns))
+    model.__dict__ |= value_of_call(found).__dict__
     return model
+
+
+def require_room_for_all(model: Any, parts: Partitions) -> list[list[Any]]:
+    """All blocks of X, of y and of the weights, if a worker has room for X."""
+    sizes = compute_each(f"{short_name(model)}-size", size_of_block, None, parts.samples)
+    _require_room(type(model).__name__, "all samples", sum(sizes))
+    return [list(column) for column in zip(*parts.blocks, strict=True)]
 
 
 def _require_room(name: str, what: str, size: int) -> None:
@@ -119,9 +126,13 @@ def size_of_block(_shared: None, number: int, X: Any) -> int:
 
 def fit_on_worker(model: Any, X: list[Any], y: list[Any], weights: list[Any]) -> Any:
     """The model, fitted to all blocks."""
+    return model.fit(*gather_samples(X, y, weights))
+
+
+def gather_samples(X: list[Any], y: list[Any], weights: list[Any]) -> tuple[Any, ...]:
+    """All blocks as one: X, y, and the weights if there are any."""
     given = [] if weights[0] is None else [np.concatenate([np.asarray(w) for w in weights])]
-    labels = np.concatenate([np.asarray(part) for part in y])
-    return model.fit(concatenate_rows(X), labels, *given)
+    return concatenate_rows(X), np.concatenate([np.asarray(part) for part in y]), *given
 
 
 def concatenate_rows(parts: list[Any]) -> Any:
