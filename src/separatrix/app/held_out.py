@@ -156,7 +156,7 @@ def measure_held_out(
         names = [f"held-out-{number}" for number in range(len(splits))]
         calls = [(model, sent, split) for split in splits]
         futures = submit_calls(client, names, guess_held_out, calls)
-        parts = results_of_calls(client, futures, lambda: None)
+        parts = results_of_calls(client, futures)
     labels = np.concatenate([y[test] for _, test in splits])
     guesses = np.concatenate([part.guess for part in parts])
     areas = [(part.area, len(part.guess)) for part in parts]

@@ -232,7 +232,7 @@ def _fit(model: Any, data: Dataset, client: Any) -> tuple[Any, bool]:
             from separatrix.cluster.connection import results_of_calls, submit_calls
 
             futures = submit_calls(client, ["fit-all-rows"], fit_to_all, [(model, data)])
-            (fitted,) = results_of_calls(client, futures, lambda: None)
+            (fitted,) = results_of_calls(client, futures)
     for one in caught:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return fitted, not any(issubclass(one.category, ConvergenceWarning) for one in caught)

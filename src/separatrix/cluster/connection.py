@@ -11,6 +11,7 @@ from uuid import uuid4
 from separatrix.cluster.engine import (
     BriefErrors,
     call_on_worker,
+    count_done,
     value_of_call,
     wait_for,
     warn_of_versions,
@@ -86,9 +87,11 @@ def submit_calls(
     ]
 
 
-def results_of_calls(client: Any, futures: Sequence[Any], advance: Callable[[], None]) -> list[Any]:
+def results_of_calls(
+    client: Any, futures: list[Any], advance: Callable[[], None] | None = None
+) -> list[Any]:
     """Results in the order of the calls, and the first error in that order; warnings are shown here."""
-    for future in futures:
-        future.add_done_callback(lambda _future: advance())
     with BriefErrors():
-        return [value_of_call(*wait_for(client, [future])) for future in futures]
+        if advance is not None:
+            count_done(client, futures, advance)
+        return [value_of_call(one) for one in wait_for(client, futures)]

@@ -7,7 +7,8 @@ of their own, sent once, so that no task carries samples.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from threading import Lock
 from typing import Any
@@ -125,9 +126,9 @@ def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ..
         watched = list(counted) if is_followed() else []
         futures = client.compute([*results, *watched])
         with bar("tasks", len(watched), show=False, nested=True) as advance:
-            for future in futures[len(results) :]:
-                future.add_done_callback(lambda _future: advance())
-            return tuple(wait_for(client, futures)[: len(results)])
+            if watched:
+                count_done(client, futures[len(results) :], advance)
+            return tuple(wait_for(client, futures[: len(results)]))
 
 
 def compute_each(
@@ -166,25 +167,48 @@ def persist(results: Sequence[Delayed]) -> list[Delayed]:
 
 def wait_for(client: Any, futures: list[Any]) -> list[Any]:
     """Results of futures; cancels them on Ctrl-C, and if no worker is left."""
+    with cancelled_on_error(client, futures):
+        _wait(client, futures, "ALL_COMPLETED")
+        return [future.result() for future in futures]
+
+
+def count_done(client: Any, futures: list[Any], advance: Callable[[], None]) -> None:
+    """Advance a bar for each future that is done, until one fails."""
+    with cancelled_on_error(client, futures):
+        left = list(futures)
+        while left:
+            done, rest = _wait(client, left, "FIRST_COMPLETED")
+            for _ in done:
+                advance()
+            left = [] if any(future.status == "error" for future in done) else list(rest)
+
+
+@contextmanager
+def cancelled_on_error(client: Any, futures: list[Any]) -> Iterator[None]:
+    """Context that cancels futures if they are not waited for to the end, as on Ctrl-C."""
+    try:
+        yield
+    except BaseException:
+        client.cancel(futures)
+        raise
+
+
+def _wait(client: Any, futures: list[Any], until: str) -> Any:
+    """`distributed.wait`, which gives up if there is no worker for a while."""
     from distributed import TimeoutError as NotYet
     from distributed import wait
 
     without = 0.0
-    try:
-        while True:
-            try:
-                wait(futures, timeout=POLL)
-                return [future.result() for future in futures]
-            except NotYet:
-                without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + POLL
-                if without >= NO_WORKERS:
-                    raise ClusterError(
-                        f"the cluster has had no worker for {without:.0f} s; start workers, or call "
-                        "fit again when there are some"
-                    ) from None
-    except BaseException:
-        client.cancel(futures)
-        raise
+    while True:
+        try:
+            return wait(futures, timeout=POLL, return_when=until)
+        except NotYet:
+            without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + POLL
+            if without >= NO_WORKERS:
+                raise ClusterError(
+                    f"the cluster has had no worker for {without:.0f} s; start workers, or call "
+                    "fit again when there are some"
+                ) from None
 
 
 class BriefErrors:
