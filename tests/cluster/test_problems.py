@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from tests.cluster.support import in_blocks, samples
@@ -114,7 +115,7 @@ def test_two_classes_must_fit_into_one_worker(monkeypatch):
 )
 def test_machines_that_need_all_rows_are_fitted_on_one_worker(model):
     X, y, _ = samples()
-    expected = type(model)(**model.get_params()).fit(X, y)
+    expected = clone(model).fit(X, y)
 
     found = model.fit(*in_blocks(X, y))
 
@@ -143,9 +144,9 @@ SEARCHES = [
 @pytest.mark.parametrize("search", SEARCHES, ids=repr)
 def test_searches_choose_as_in_memory(client, search):
     X, y, _ = samples()
-    expected = type(search)(**search.get_params()).fit(X, y)
+    expected = clone(search).fit(X, y)
 
-    found = type(search)(**search.get_params()).fit(*in_blocks(X, y))
+    found = clone(search).fit(*in_blocks(X, y))
 
     assert list(found.cv_results_) == list(expected.cv_results_)
     for name, values in expected.cv_results_.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from threading import Lock
 from typing import Any
@@ -39,6 +40,7 @@ NAMES = {
     "SubgradientSVC": "subgradient",
 }
 _TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
+_KEPT: ContextVar[tuple[Delayed, ...]] = ContextVar("kept", default=())  # by the fit that runs
 _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
 
 
@@ -156,13 +158,31 @@ def value_of_call(returned: tuple[Any, list[Any]]) -> Any:
 
 
 def persist(results: Sequence[Delayed]) -> list[Delayed]:
-    """The same results, computed and kept where they are."""
+    """The same results, computed and kept where they are; a fit that fails gives them up."""
     with BriefErrors():
         client = client_in_use()
         if client is None:
             return list(dask.persist(*results))
         warn_of_versions(client)
-        return list(client.persist(list(results)))
+        kept: list[Delayed] = list(client.persist(list(results)))
+        _KEPT.set((*_KEPT.get(), *kept))
+        return kept
+
+
+@contextmanager
+def released_on_error() -> Iterator[None]:
+    """Context that releases what was persisted in it on an error: its traceback would keep it."""
+    before = _KEPT.set(())
+    try:
+        yield
+    except BaseException:
+        if _KEPT.get():
+            from distributed import futures_of
+
+            client_in_use().cancel(futures_of(_KEPT.get()))
+        raise
+    finally:
+        _KEPT.reset(before)
 
 
 def wait_for(client: Any, futures: list[Any]) -> list[Any]:
