@@ -166,10 +166,10 @@ def part_logistic(workers, rows):
         yield "ratio", f"{other / took:.1f}x"
 
 
-def part_neighbors(workers, rows):
-    """Nearest neighbours in 50 blocks, 10,000 queries, against one index."""
+def part_neighbors(workers, rows, queries):
+    """Nearest neighbours in 50 blocks, against one index."""
     n = min(rows, 5_000_000)
-    Q = make_rows(10**6, 10_000, 16)[0]
+    Q = make_rows(10**6, queries, 16)[0]
     with cluster_of(max(workers)):
         X, y = generate(n, n // 50, 16)
         model = KNeighborsClassifier().fit(X, y)
@@ -178,11 +178,64 @@ def part_neighbors(workers, rows):
     whole = KNeighborsClassifier().fit(*dask.compute(X, y, scheduler="threads"))
     local = seconds(lambda: whole.kneighbors(Q))
     same = (found == whole.kneighbors(Q)[1]).all()
-    yield f"k-NN, {n:,} x 16 in 50 blocks, 10,000 queries", f"{own:.2f} s, rows equal: {same}"
+    yield f"k-NN, {n:,} x 16 in 50 blocks, {queries:,} queries", f"{own:.2f} s, rows equal: {same}"
     yield "one index, all cores", f"{local:.2f} s, ratio {own / local:.2f}"
 
 
+def part_model(workers, rows):
+    """Constants of the cost model in docs/cluster.md, and its prediction for the discriminant."""
+    count, tasks = max(workers), 2000
+    with cluster_of(count) as client:
+        empty = seconds(lambda: client.gather(client.map(abs, range(tasks), pure=False)), 3) / tasks
+        rate = move_between_workers(client)
+        make, sums = client.submit(time_block).result()
+        yield "a task that does nothing, on the scheduler's thread", f"{1e3 * empty:.2f} ms"
+        yield "moved from one worker to another", f"{1e-9 * rate:.2f} GB/s"
+        flops = 2.0 * BLOCK * FEATURES**2 / sums
+        yield (
+            f"a block of {BLOCK:,} x {FEATURES}",
+            f"{make:.3f} s to make, {sums:.3f} s to sum up: {1e-9 * flops:.1f} Gflop/s",
+        )
+        X, y = generate(rows)
+        blocks = rows // BLOCK
+        merges = -(-blocks // 16) + 1
+        moved = 8.0 * (FEATURES**2 + 2 * FEATURES) * (blocks + merges) / rate
+        expected = blocks * (make + sums) / count + (4 * blocks + merges) * empty + moved
+        own = seconds(lambda: LinearDiscriminantAnalysis().fit(X, y), 2)
+        yield (
+            f"LDA, {rows:,} x {FEATURES} in {blocks} blocks, {count} workers",
+            f"{own:.2f} s; the model says {expected:.2f} s",
+        )
+
+
+def move_between_workers(client):
+    """Bytes a second."""
+    first, second = list(client.scheduler_info(n_workers=-1)["workers"])[:2]
+    best = 0.0
+    for _ in range(3):
+        array = client.submit(np.ones, 2**24, workers=[first], pure=False)
+        wait(array)
+        took = seconds(client.submit(len, array, workers=[second], pure=False).result)
+        best = max(best, 8 * 2**24 / took)
+    return best
+
+
+def time_block():
+    """Seconds to make a block, and to sum it up, on one worker."""
+    model = LinearDiscriminantAnalysis()
+    model._form = "pooled"
+    block = make_rows(0, BLOCK)
+
+    def sum_up():
+        blocks = StreamBlocks(model, [block])
+        total(lambda b: model._part_of(b, blocks.n_classes), blocks, model._merge_sums)
+
+    with blas_on_one_thread():
+        return seconds(lambda: make_rows(0, BLOCK), 5), seconds(sum_up, 5)
+
+
 PARTS = {
+    "model": part_model,
     "overhead": part_overhead,
     "memory": part_memory,
     "logistic": part_logistic,
@@ -194,12 +247,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--queries", type=int, default=10_000, help="of the neighbours")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
     for name in given.part:
         print(f"{PARTS[name].__doc__}", flush=True)
-        for what, figure in PARTS[name](given.workers, given.rows):
+        more = (given.queries,) if name == "neighbors" else ()
+        for what, figure in PARTS[name](given.workers, given.rows, *more):
             print(f"  {what:<60}{figure}", flush=True)
 
 
