@@ -180,9 +180,10 @@ def _run_all(
     found = RaceResult()
     how: dict[str, Any] = {"splits": splits, "random_state": random_state, "progress": progress}
     how |= {"preprocessing": SharedPreprocessing(), "cluster": trials}
-    for name, model in models.items() if trials is not None else ():
-        with suppress(Exception):  # raised again when its turn comes
-            submit_evaluation(model, samples, random_state, name, trials)
+    if trials is not None:
+        for name, model in models.items():
+            with suppress(Exception):  # raised again when its turn comes
+                submit_evaluation(model, samples, random_state, name, trials)
     with bar("compare", len(models), show=False) as advance:
         for name, model in models.items():
             with busy(name, show=False), warnings.catch_warnings(record=True) as caught:

@@ -124,7 +124,7 @@ def submit_evaluation(
     model: Any, samples: Any, seed: int, name: str, trials: ClusterTrials
 ) -> None:
     """Send the tasks of `evaluate` on given splits; the call of it then waits for them."""
-    _require_parameters(model, *samples, None, seed, True)
+    _require_parameters(model, samples[0], samples[1], None, seed, True)
     plan = plan_study(model, samples[0], None, True, None, seed, True, name)
     trials.submit(plan.title, run_split, plan)
 
@@ -302,7 +302,12 @@ class Study:
 
     def fill(self, parts: Sequence[StudyPart]) -> None:
         """Take the results of all splits, in their order."""
-        own = (self.predicted, self.lead, self.probabilities, self.scores)
+        own: tuple[dict[Any, Any], ...] = (
+            self.predicted,
+            self.lead,
+            self.probabilities,
+            self.scores,
+        )
         for number, part in enumerate(parts):
             self.errors[:, :, number] = part.errors
             for cells, more in zip(own, part.by_cell, strict=True):
