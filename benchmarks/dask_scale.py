@@ -183,29 +183,46 @@ def part_neighbors(workers, rows, queries):
 
 
 def part_model(workers, rows):
-    """Constants of the cost model in docs/cluster.md, and its prediction for the discriminant."""
+    """Constants of the cost model in docs/cluster.md, in CPU time, and its prediction for the discriminant.
+
+    Elapsed times of a busy machine say little; CPU time of the workers and of the scheduler, which is in
+    this process, says how long they would take on cores of their own.
+    """
     count, tasks = max(workers), 2000
     with cluster_of(count) as client:
-        empty = seconds(lambda: client.gather(client.map(abs, range(tasks), pure=False)), 3) / tasks
+        empty = cpu_here(lambda: client.gather(client.map(abs, range(tasks), pure=False))) / tasks
+        yield "a task that does nothing: scheduler and client", f"{1e3 * empty:.2f} ms"
         rate = move_between_workers(client)
+        yield "moved from one worker to another", f"{1e-9 * rate:.2f} GB/s, elapsed"
         make, sums = client.submit(time_block).result()
-        yield "a task that does nothing, on the scheduler's thread", f"{1e3 * empty:.2f} ms"
-        yield "moved from one worker to another", f"{1e-9 * rate:.2f} GB/s"
         flops = 2.0 * BLOCK * FEATURES**2 / sums
         yield (
             f"a block of {BLOCK:,} x {FEATURES}",
-            f"{make:.3f} s to make, {sums:.3f} s to sum up: {1e-9 * flops:.1f} Gflop/s",
+            f"{make:.3f} s to make, {sums:.3f} s to check and sum up: {1e-9 * flops:.1f} Gflop/s",
         )
         X, y = generate(rows)
         blocks = rows // BLOCK
         merges = -(-blocks // 16) + 1
+        before, begun = cpu_seconds(client), time.perf_counter()
+        here = cpu_here(lambda: LinearDiscriminantAnalysis().fit(X, y))
+        took, spent = time.perf_counter() - begun, cpu_seconds(client) - before
+        what = f"LDA, {rows:,} x {FEATURES} in {blocks} blocks, {count} workers"
+        said = blocks * (make + sums)
+        yield f"{what}: CPU of workers", f"{spent:.2f} s; the model says {said:.2f} s"
+        said_here = (4 * blocks + merges) * empty
+        yield f"{what}: CPU here", f"{here:.2f} s; the model says {said_here:.2f} s"
         moved = 8.0 * (FEATURES**2 + 2 * FEATURES) * (blocks + merges) / rate
-        expected = blocks * (make + sums) / count + (4 * blocks + merges) * empty + moved
-        own = seconds(lambda: LinearDiscriminantAnalysis().fit(X, y), 2)
         yield (
-            f"LDA, {rows:,} x {FEATURES} in {blocks} blocks, {count} workers",
-            f"{own:.2f} s; the model says {expected:.2f} s",
+            f"{what}: elapsed",
+            f"{took:.2f} s; on idle cores the model says {said / count + said_here + moved:.2f} s",
         )
+
+
+def cpu_here(work):
+    """CPU seconds of this process."""
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
 
 
 def move_between_workers(client):
@@ -221,7 +238,7 @@ def move_between_workers(client):
 
 
 def time_block():
-    """Seconds to make a block, and to sum it up, on one worker."""
+    """CPU seconds to make a block, and to check it and sum it up, on one worker."""
     model = LinearDiscriminantAnalysis()
     model._form = "pooled"
     block = make_rows(0, BLOCK)
@@ -231,7 +248,9 @@ def time_block():
         total(lambda b: model._part_of(b, blocks.n_classes), blocks, model._merge_sums)
 
     with blas_on_one_thread():
-        return seconds(lambda: make_rows(0, BLOCK), 5), seconds(sum_up, 5)
+        return min(cpu_here(lambda: make_rows(0, BLOCK)) for _ in range(5)), min(
+            cpu_here(sum_up) for _ in range(5)
+        )
 
 
 PARTS = {
