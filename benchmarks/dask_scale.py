@@ -271,7 +271,7 @@ def main():
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
     for name in given.part:
-        print(f"{PARTS[name].__doc__}", flush=True)
+        print(PARTS[name].__doc__.splitlines()[0], flush=True)
         more = (given.queries,) if name == "neighbors" else ()
         for what, figure in PARTS[name](given.workers, given.rows, *more):
             print(f"  {what:<60}{figure}", flush=True)
