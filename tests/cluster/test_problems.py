@@ -101,7 +101,7 @@ def test_two_classes_must_fit_into_one_worker(monkeypatch):
         SVC(multi_class="ovr").fit(*in_blocks(X, y))
     monkeypatch.setattr(pair_fits, "default_budget", lambda: size // 2)
     with pytest.raises(
-        MemoryBudgetError, match="two classes on one worker.*use Nystroem and LinearSVC"
+        MemoryBudgetError, match=r"two classes on one worker.*use Nystroem and LinearSVC"
     ):
         SVC().fit(*in_blocks(X, y))
 
