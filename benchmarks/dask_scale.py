@@ -166,10 +166,10 @@ def part_logistic(workers, rows):
         yield "ratio", f"{other / took:.1f}x"
 
 
-def part_neighbors(workers, rows):
-    """Nearest neighbours in 50 blocks, 10,000 queries, against one index."""
+def part_neighbors(workers, rows, queries):
+    """Nearest neighbours in 50 blocks, against one index."""
     n = min(rows, 5_000_000)
-    Q = make_rows(10**6, 10_000, 16)[0]
+    Q = make_rows(10**6, queries, 16)[0]
     with cluster_of(max(workers)):
         X, y = generate(n, n // 50, 16)
         model = KNeighborsClassifier().fit(X, y)
@@ -178,11 +178,83 @@ def part_neighbors(workers, rows):
     whole = KNeighborsClassifier().fit(*dask.compute(X, y, scheduler="threads"))
     local = seconds(lambda: whole.kneighbors(Q))
     same = (found == whole.kneighbors(Q)[1]).all()
-    yield f"k-NN, {n:,} x 16 in 50 blocks, 10,000 queries", f"{own:.2f} s, rows equal: {same}"
+    yield f"k-NN, {n:,} x 16 in 50 blocks, {queries:,} queries", f"{own:.2f} s, rows equal: {same}"
     yield "one index, all cores", f"{local:.2f} s, ratio {own / local:.2f}"
 
 
+def part_model(workers, rows):
+    """Constants of the cost model in docs/cluster.md, in CPU time, and its prediction for the discriminant.
+
+    Elapsed times of a busy machine say little; CPU time of the workers and of the scheduler, which is in
+    this process, says how long they would take on cores of their own.
+    """
+    count, tasks = max(workers), 2000
+    with cluster_of(count) as client:
+        empty = cpu_here(lambda: client.gather(client.map(abs, range(tasks), pure=False))) / tasks
+        yield "a task that does nothing: scheduler and client", f"{1e3 * empty:.2f} ms"
+        rate = move_between_workers(client)
+        yield "moved from one worker to another", f"{1e-9 * rate:.2f} GB/s, elapsed"
+        make, sums = client.submit(time_block).result()
+        flops = 2.0 * BLOCK * FEATURES**2 / sums
+        yield (
+            f"a block of {BLOCK:,} x {FEATURES}",
+            f"{make:.3f} s to make, {sums:.3f} s to check and sum up: {1e-9 * flops:.1f} Gflop/s",
+        )
+        X, y = generate(rows)
+        blocks = rows // BLOCK
+        merges = -(-blocks // 16) + 1
+        before, begun = cpu_seconds(client), time.perf_counter()
+        here = cpu_here(lambda: LinearDiscriminantAnalysis().fit(X, y))
+        took, spent = time.perf_counter() - begun, cpu_seconds(client) - before
+        what = f"LDA, {rows:,} x {FEATURES} in {blocks} blocks, {count} workers"
+        said = blocks * (make + sums)
+        yield f"{what}: CPU of workers", f"{spent:.2f} s; the model says {said:.2f} s"
+        said_here = (4 * blocks + merges) * empty
+        yield f"{what}: CPU here", f"{here:.2f} s; the model says {said_here:.2f} s"
+        moved = 8.0 * (FEATURES**2 + 2 * FEATURES) * (blocks + merges) / rate
+        yield (
+            f"{what}: elapsed",
+            f"{took:.2f} s; on idle cores the model says {said / count + said_here + moved:.2f} s",
+        )
+
+
+def cpu_here(work):
+    """CPU seconds of this process."""
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+def move_between_workers(client):
+    """Bytes a second."""
+    first, second = list(client.scheduler_info(n_workers=-1)["workers"])[:2]
+    best = 0.0
+    for _ in range(3):
+        array = client.submit(np.ones, 2**24, workers=[first], pure=False)
+        wait(array)
+        took = seconds(client.submit(len, array, workers=[second], pure=False).result)
+        best = max(best, 8 * 2**24 / took)
+    return best
+
+
+def time_block():
+    """CPU seconds to make a block, and to check it and sum it up, on one worker."""
+    model = LinearDiscriminantAnalysis()
+    model._form = "pooled"
+    block = make_rows(0, BLOCK)
+
+    def sum_up():
+        blocks = StreamBlocks(model, [block])
+        total(lambda b: model._part_of(b, blocks.n_classes), blocks, model._merge_sums)
+
+    with blas_on_one_thread():
+        return min(cpu_here(lambda: make_rows(0, BLOCK)) for _ in range(5)), min(
+            cpu_here(sum_up) for _ in range(5)
+        )
+
+
 PARTS = {
+    "model": part_model,
     "overhead": part_overhead,
     "memory": part_memory,
     "logistic": part_logistic,
@@ -194,12 +266,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--queries", type=int, default=10_000, help="of the neighbours")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
     for name in given.part:
-        print(f"{PARTS[name].__doc__}", flush=True)
-        for what, figure in PARTS[name](given.workers, given.rows):
+        print(PARTS[name].__doc__.splitlines()[0], flush=True)
+        more = (given.queries,) if name == "neighbors" else ()
+        for what, figure in PARTS[name](given.workers, given.rows, *more):
             print(f"  {what:<60}{figure}", flush=True)
 
 

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.cluster.support import CUTS, in_blocks, samples
 
 from separatrix import (
-    SVC,
     KNeighborsClassifier,
     LinearSVC,
     LogisticRegression,
@@ -20,7 +19,7 @@ from separatrix import (
     RandomFourier,
     SubgradientSVC,
 )
-from separatrix.errors import MemoryBudgetError, UnsupportedError
+from separatrix.errors import UnsupportedError
 
 ENDS = np.cumsum(CUTS)
 ROWS = [slice(end - size, end) for end, size in zip(ENDS, CUTS, strict=True)]
@@ -150,20 +149,6 @@ def test_subgradient_descent_makes_the_steps_in_memory(k):
     assert found.n_iter_ == expected.n_iter_
     np.testing.assert_allclose(found.loss_curve_, expected.loss_curve_, rtol=1e-10)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)
-
-
-def test_kernel_machines_are_fitted_on_one_worker_or_refused(monkeypatch):
-    X, y, _ = samples()
-
-    found = SVC().fit(*in_blocks(X, y))
-
-    expected = SVC().fit(X, y)
-    np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
-    (dX,) = in_blocks(X)
-    np.testing.assert_array_equal(found.predict(dX).compute(), expected.predict(X))
-    monkeypatch.setattr("separatrix.cluster.fits.default_budget", lambda: 1000)
-    with pytest.raises(MemoryBudgetError, match=r"0\.00 GiB.*use Nystroem and LinearSVC"):
-        SVC().fit(*in_blocks(X, y))
 
 
 def test_feature_maps_are_those_in_memory():

@@ -167,10 +167,10 @@ def test_graphs_never_carry_the_samples(client, model, monkeypatch):
 
 
 def measuring(compute, sizes):
-    def measured_compute(*results):
+    def measured_compute(*results, **more):
         graphs = dask.optimize(*results)
         sizes.append(len(cloudpickle.dumps([dict(one.__dask_graph__()) for one in graphs[:1]])))
-        return compute(*results)
+        return compute(*results, **more)
 
     return measured_compute
 
@@ -194,9 +194,9 @@ def test_a_scheduler_and_a_worker_started_as_commands(tmp_path):
         ):
             found = LinearDiscriminantAnalysis().fit(*in_blocks(X, y))
     finally:
-        worker.terminate()
-        scheduler.terminate()
-        worker.wait(), scheduler.wait()
+        for process in (worker, scheduler):
+            process.kill()  # a worker that loses its scheduler would try for two minutes to find it
+            process.wait()
 
     expected = LinearDiscriminantAnalysis().fit(X, y)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)

@@ -68,6 +68,7 @@ def compare_data(
     device: str = "auto",
     progress: bool | None = None,
     on_progress: ProgressListener | None = None,
+    cluster: str | None = None,
     **file: Any,
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
     """Compare the classifiers that suit the data; return the comparison, the page and notes.
@@ -104,6 +105,7 @@ def compare_data(
         baselines=baselines_for(data, seed) if baselines else False,
         progress=progress,
         on_progress=on_progress,
+        cluster=cluster,
     )
     more: dict[str, Any] = {}
     if out is not None and not comparison.interrupted:
@@ -124,7 +126,7 @@ def compare_data(
         **{"cv": cv, "repeats": repeats, "seed": str(seed), "models": ",".join(models or ())},
         **{"metric": "" if metric == "error" else metric, "subsample": subsample, "group": group},
         **{"time": time, "class-weight": class_weight},
-        **{"device": "" if device == "auto" else device},
+        **{"device": "" if device == "auto" else device, "cluster": cluster},
     }
     names = [called] if called else [name] if isinstance(name, str) else list(name)
     more["command"] = _command(names, given, file, baselines, budget)

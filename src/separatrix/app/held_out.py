@@ -129,27 +129,54 @@ class HeldOut(NamedTuple):
         return lines
 
 
-def measure_held_out(model: Any, data: Dataset, *, rows: HeldOutRows, seed: int) -> HeldOut:
-    """Fit copies of a model to parts of the data, and test each on the other rows."""
+class FoldGuess(NamedTuple):
+    """Predictions of the test rows of one split."""
+
+    guess: Any
+    area: float | None  # average precision
+    costs: list[float]  # mean cost, once for each row
+    converged: bool
+
+
+def measure_held_out(
+    model: Any, data: Dataset, *, rows: HeldOutRows, seed: int, client: Any = None
+) -> HeldOut:
+    """Fit copies of a model to parts of the data, and test each on the other rows.
+
+    With a `client` of a Dask cluster, each part is a task.
+    """
     y = np.asarray(data.y)
     splits, how = rows.draw(y, seed)
-    classes = np.unique(y)
-    true, guess, areas, costs = [], [], [], list[float]()
+    if client is None:
+        parts = [guess_held_out(model, data, split) for split in splits]
+    else:
+        from separatrix.cluster.connection import results_of_calls, submit_calls
+
+        sent = client.scatter(data, broadcast=True, hash=False)
+        names = [f"held-out-{number}" for number in range(len(splits))]
+        calls = [(model, sent, split) for split in splits]
+        futures = submit_calls(client, names, guess_held_out, calls)
+        parts = results_of_calls(client, futures)
+    labels = np.concatenate([y[test] for _, test in splits])
+    guesses = np.concatenate([part.guess for part in parts])
+    areas = [(part.area, len(part.guess)) for part in parts]
+    costs = [cost for part in parts for cost in part.costs]
+    found = _summarise(how, np.unique(y), labels, guesses, areas, costs)
+    return found._replace(converged=all(part.converged for part in parts))
+
+
+def guess_held_out(model: Any, data: Dataset, split: Split) -> FoldGuess:
+    """Fit a copy of a model to one part, and predict the other."""
+    y, (train, test) = np.asarray(data.y), split
+    classes, part, held = np.unique(y), data.at(train), data.at(test)
     with warnings.catch_warnings(record=True) as caught, blas_for_samples(data.X):
         warnings.simplefilter("always")  # the fit to all rows has the same, which are shown
-        for train, test in splits:
-            part, held = data.at(train), data.at(test)
-            fitted = clone(model).fit(part.X, part.y)
-            true.append(y[test])
-            guess.append(np.asarray(fitted.predict(held.X)))
-            areas.append(
-                (_area(fitted, held.X, np.searchsorted(classes, y[test]), classes), len(test))
-            )
-            if isinstance(fitted, BayesDecision):
-                costs += [fitted.mean_cost(held.X, y[test])] * len(test)
+        fitted = clone(model).fit(part.X, part.y)
+        guess = np.asarray(fitted.predict(held.X))
+        area = _area(fitted, held.X, np.searchsorted(classes, y[test]), classes)
+        cost = fitted.mean_cost(held.X, y[test]) if isinstance(fitted, BayesDecision) else None
     converged = not any(issubclass(one.category, ConvergenceWarning) for one in caught)
-    labels, guesses = np.concatenate(true), np.concatenate(guess)
-    return _summarise(how, classes, labels, guesses, areas, costs)._replace(converged=converged)
+    return FoldGuess(guess, area, [] if cost is None else [cost] * len(test), converged)
 
 
 def _summarise(

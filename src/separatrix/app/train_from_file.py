@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -161,15 +162,17 @@ def fit_file(
     slim: bool = False,
     device: str = "auto",
     around: FitOptions = PLAIN,
+    cluster: str | None = None,
 ) -> SavedFit:
-    """Fit a model to data, or tune and then fit it, and save it."""
+    """Fit a model to data, or tune and then fit it, and save it; on a `cluster`, each fit is a task."""
     if not out.parent.is_dir():  # before a fit that may take hours
         raise ModelFileError("unwritable", f"cannot write {out}: the folder does not exist")
     options: dict[str, Any] = {"tune": tune, "folds": folds, "seed": seed, "device": device}
     model = make_model(data, key, parameters or {}, **options, around=around)
-    held_out = _measure_held_out(model, data, around, seed)
-    begun = time.perf_counter()
-    converged = _fit(model, data)
+    with _client_of(cluster) as client:
+        held_out = _measure_held_out(model, data, around, seed, client)
+        begun = time.perf_counter()
+        model, converged = _fit(model, data, client)
     seconds = time.perf_counter() - begun
     edges = edge_params(undecided(model))
     chosen = {name: repr(value) for name, value in chosen_params(undecided(model)).items()}
@@ -211,17 +214,39 @@ def _without_search(model: Any) -> Any:
     return model
 
 
-def _fit(model: Any, data: Dataset) -> bool:
-    """Fit a model, show its warnings, and return whether all its fits converged."""
-    with warnings.catch_warnings(record=True) as caught, blas_for_samples(data.X):
+def _client_of(cluster: str | None) -> AbstractContextManager[Any]:
+    if cluster is None:
+        return nullcontext()
+    from separatrix.cluster.connection import connect
+
+    return connect(cluster)
+
+
+def _fit(model: Any, data: Dataset, client: Any) -> tuple[Any, bool]:
+    """Fit a model, show its warnings, and return it and whether all its fits converged."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(data.X, data.y)
+        if client is None:
+            fitted = fit_to_all(model, data)
+        else:
+            from separatrix.cluster.connection import results_of_calls, submit_calls
+
+            futures = submit_calls(client, ["fit-all-rows"], fit_to_all, [(model, data)])
+            (fitted,) = results_of_calls(client, futures)
     for one in caught:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return not any(issubclass(one.category, ConvergenceWarning) for one in caught)
+    return fitted, not any(issubclass(one.category, ConvergenceWarning) for one in caught)
 
 
-def _measure_held_out(model: Any, data: Dataset, around: FitOptions, seed: int) -> HeldOut | None:
+def fit_to_all(model: Any, data: Dataset) -> Any:
+    """The model, fitted to all rows."""
+    with blas_for_samples(data.X):
+        return model.fit(data.X, data.y)
+
+
+def _measure_held_out(
+    model: Any, data: Dataset, around: FitOptions, seed: int, client: Any
+) -> HeldOut | None:
     rows = around.held_out
     if rows is None or detects_novelty(model):
         return None
@@ -233,7 +258,7 @@ def _measure_held_out(model: Any, data: Dataset, around: FitOptions, seed: int) 
         error.hint = "--set threshold=midpoint makes it a classifier of two classes"
         raise error
     try:
-        return measure_held_out(model, data, rows=rows, seed=seed)
+        return measure_held_out(model, data, rows=rows, seed=seed, client=client)
     except (SeparatrixError, ValueError) as error:
         if rows.asked:
             raise

@@ -196,6 +196,7 @@ def _parse_budget(_context: Any, _option: Any, text: str) -> float | None:
     help="Print the models, the splits and an estimate of time and memory, and exit",
 )
 @device_option
+@cluster_option
 @quiet_option
 @json_option
 def compare(
@@ -209,13 +210,16 @@ def compare(
     """Compare all classifiers that suit DATA, a file, several tables or a data set of the catalogue.
 
     Preprocessing and tuning happen inside the training parts. The significance tests account for the
-    overlap of the folds. Ctrl-C ends with the best so far.
+    overlap of the folds. Ctrl-C ends with the best so far. With --cluster all models run on all splits, as
+    tasks, with the same table; --budget is then none.
     """
     from separatrix.app.compare_file import compare_data
     from separatrix.cli.live_table import LiveTable
 
     progress = False if quiet else None
     options["models"] = models.split(",") if models else None
+    if options["cluster"] is not None and not _is_given("budget"):
+        options["budget"] = None  # no race: all splits run
     if dry_run:
         _print_plan(data, progress, as_json, **options)
         return
@@ -241,12 +245,17 @@ def compare(
         click.get_current_context().exit(INTERRUPTED)
 
 
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
 def _print_plan(
     data: tuple[str, ...], progress: bool | None, as_json: bool, **options: Any
 ) -> None:
     from separatrix.app.comparison_plan import plan_comparison
 
-    for name in ("out", "save_best", "metric"):  # of what is not done
+    for name in ("out", "save_best", "metric", "cluster"):  # of what is not done
         del options[name]
     found = plan_comparison(data, progress=progress, **options)
     if as_json:

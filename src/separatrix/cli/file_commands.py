@@ -119,8 +119,12 @@ def fit(
 @preparation_options
 @decision_options
 @training_options
+@cluster_option
 def tune(data: tuple[str, ...], key: str, folds: int, out: Path | None, **options: Any) -> None:
-    """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
+    """Choose the parameters of a model by cross-validation on DATA, fit and save it.
+
+    With --cluster the fits that measure the error, and that to all rows, are tasks.
+    """
     _fit(data, out, key=key, parameters={}, tune=True, folds=folds, **options)
 
 
@@ -247,6 +251,7 @@ def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
     from separatrix.app.train_from_file import make_model
     from separatrix.runtime.blocks import in_words
 
+    fit.pop("cluster", None)
     model = make_model(data, **fit)
     rows = fit["around"].held_out
     parts = 0.0

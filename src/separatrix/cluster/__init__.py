@@ -18,6 +18,7 @@ for _package in ("dask", "distributed"):
             "pip install 'separatrix[dask]'"
         )
 
+from separatrix.cluster.engine import released_on_error  # noqa: E402
 from separatrix.cluster.fits import FITS  # noqa: E402
 from separatrix.cluster.lazy import apply_lazily, score_lazily  # noqa: E402
 from separatrix.cluster.neighbor_blocks import ClusterIndex, query_lazily  # noqa: E402
@@ -37,7 +38,8 @@ def dispatch(
                 f"{name} is not fitted on a cluster; pass X.compute() and y.compute() if they fit into "
                 "memory, or fit Nystroem and LinearSVC, which are"
             )
-        return fit(model, function, X, *args, **more)
+        with released_on_error():
+            return fit(model, function, X, *args, **more)
     if method == "score":
         return score_lazily(model, X, *args, **more)
     if method == "partial_fit":

@@ -13,17 +13,16 @@ from functools import partial, reduce
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from dask.delayed import Delayed
 from scipy.sparse import issparse
 
 from separatrix.cluster.engine import (
-    Tasks,
     compute,
-    delayed_of,
-    fuse_own_tasks,
     map_blocks,
     persist,
     reduce_tree,
     short_name,
+    task,
 )
 from separatrix.cluster.partitions import Partitions
 from separatrix.errors import DataError, SeparatrixError
@@ -97,7 +96,7 @@ class ClusterBlocks(StreamBlocks):
         self._parts, self._name = parts, short_name(estimator)
         self._task = BlockTask(estimator, dtype)
         self._classes: Any = None
-        self._kept: Tasks | None = None
+        self._kept: list[Delayed] | None = None
         self._passes = 0
         self.total_weight: float = 0.0
         self.class_weights: Vector = np.empty(0)
@@ -114,6 +113,10 @@ class ClusterBlocks(StreamBlocks):
     def n_classes(self) -> int:
         """Number of classes, after the first pass."""
         return 0 if self._classes is None else len(self._classes)
+
+    def classes_in(self, block: Block) -> int:
+        """Number of classes that the codes of a block are of."""
+        return BlockView(self._classes).classes_in(block)
 
     @property
     def repeatable(self) -> bool:
@@ -132,47 +135,40 @@ class ClusterBlocks(StreamBlocks):
     ) -> Any:
         """The merged parts of all blocks, in their order: one task for each block, then a tree."""
         self._passes += 1
-        task = self._task._replace(part_of=part_of, merge=merge)
+        shared = self._task._replace(part_of=part_of, merge=merge)
         if self._kept is None:
             name, function = f"{self._name}-sums", cast(Callable[..., Any], sum_block)
-            blocks, reads = self._parts.blocks, self._parts.reads
+            blocks = self._parts.blocks
         else:
             name, function = f"{self._name}-step-{self._passes}", sum_checked
-            blocks, reads = [(key,) for key in self._kept.keys], self._kept.reads
-        tasks = map_blocks(name, function, task, blocks, reads)
-        if self._kept is None:
-            tasks = fuse_own_tasks(tasks)
-        (found,) = compute(
-            reduce_tree(f"{self._name}-merge", partial(merge_labelled, merge), tasks)
-        )
+            blocks = [(one,) for one in self._kept]
+        parts = map_blocks(name, function, shared, blocks)
+        tree = reduce_tree(f"{self._name}-merge", partial(merge_labelled, merge), parts)
+        (found,) = compute(tree, counted=parts)
         found = self._learn_labels(found)
         if monitor is not None:
             monitor.step()
         return found.part
 
-    def checked(self, name: str = "check") -> Tasks:
+    def checked(self, name: str = "check") -> list[Delayed]:
         """One task for each block that checks it, or the kept blocks."""
         if self._kept is not None:
             return self._kept
-        parts = self._parts
-        tasks = map_blocks(f"{self._name}-{name}", check_block, self._task, *parts[:2])
-        return fuse_own_tasks(tasks)
+        return map_blocks(f"{self._name}-{name}", check_block, self._task, self._parts.blocks)
 
     def _keep(self, weigh_classes: bool) -> None:
         """Check all blocks, find the classes, and persist the blocks with codes of all classes."""
-        tasks = persist_tasks(self.checked())
-        labels = tasks.then(f"{self._name}-labels", labels_of)
-        (found,) = compute(
-            reduce_tree(f"{self._name}-merge", partial(merge_labelled, None), labels)
-        )
+        kept, label = persist(self.checked()), task(f"{self._name}-labels", labels_of)
+        labels = [label(one, number=i) for i, one in enumerate(kept)]
+        tree = reduce_tree(f"{self._name}-merge", partial(merge_labelled, None), labels)
+        (found,) = compute(tree, counted=labels)
         found = self._learn_labels(found)
         self.total_weight = float(found.weight.sum())
         self.class_weights = _weights_of_classes(self._task.estimator, found.labels, found.weight)
         if weigh_classes:
             self._task = self._task._replace(class_weight=self.class_weights)
-        keys = [(key,) for key in tasks.keys]
-        recoded = map_blocks(f"{self._name}-codes", recode, self._task, keys, tasks.reads)
-        self._kept = persist_tasks(recoded)
+        recoded = map_blocks(f"{self._name}-codes", recode, self._task, [(one,) for one in kept])
+        self._kept = persist(recoded)
 
     def _learn_labels(self, found: LabelledPart | None) -> LabelledPart:
         if found is None:
@@ -198,12 +194,6 @@ class ClusterBlocks(StreamBlocks):
         if found.names is not None:
             model.feature_names_in_ = found.names
         return found
-
-
-def persist_tasks(tasks: Tasks) -> Tasks:
-    """The same tasks, computed and kept where they are."""
-    kept = persist([delayed_of(key, tasks) for key in tasks.keys])
-    return Tasks({}, tasks.keys, tuple(kept))
 
 
 def _weights_of_classes(model: Any, labels: Any, weight: Vector) -> Vector:

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-import cloudpickle
-
-from separatrix.cluster.engine import BriefErrors, warn_of_versions
+from separatrix.cluster.engine import (
+    BriefErrors,
+    call_on_worker,
+    count_done,
+    value_of_call,
+    wait_for,
+    warn_of_versions,
+)
 from separatrix.errors import ClusterError
 
 TIMEOUT = 20.0  # seconds to wait for a scheduler
 
 
 @contextmanager
-def connect(cluster: str) -> Iterator[Any]:
-    """A client of `local` worker processes, of tcp://HOST:PORT, or of a scheduler's JSON file."""
+def connect(cluster: Any) -> Iterator[Any]:
+    """A client of `local` worker processes, of tcp://HOST:PORT, or of a scheduler's JSON file.
+
+    A client is taken as it is.
+    """
     from distributed import Client, LocalCluster
 
+    if isinstance(cluster, Client):
+        yield cluster
+        return
     if cluster == "local":
         with (
             LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=40) as own,
@@ -51,21 +62,36 @@ def run_tasks(
     """Number and result of each call, as they come; what is left is cancelled after an error."""
     from distributed import as_completed
 
-    warn_of_versions(client)
-    packed = cloudpickle.dumps(function)
-    sent = client.submit(pickle.loads, packed, pure=False)
-    futures = [
-        client.submit(_call, sent, *args, key=f"{name}-{id(calls):x}", pure=False)
-        for name, args in zip(names, calls, strict=True)
-    ]
+    futures = submit_calls(client, names, function, calls)
     numbers = {future.key: number for number, future in enumerate(futures)}
     try:
         with BriefErrors():
             for future in as_completed(futures):
-                yield numbers[future.key], future.result()
+                yield numbers[future.key], value_of_call(future.result())
     finally:
         client.cancel([future for future in futures if not future.done()])
 
 
-def _call(function: Callable[..., Any], *args: Any) -> Any:
-    return function(*args)
+def submit_calls(
+    client: Any,
+    names: Sequence[str],
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+) -> list[Any]:
+    """Futures of the calls, each a task of its name."""
+    warn_of_versions(client)
+    token = uuid4().hex
+    return [
+        client.submit(call_on_worker, function, *args, key=f"{name}-{token}", pure=False)
+        for name, args in zip(names, calls, strict=True)
+    ]
+
+
+def results_of_calls(
+    client: Any, futures: list[Any], advance: Callable[[], None] | None = None
+) -> list[Any]:
+    """Results in the order of the calls, and the first error in that order; warnings are shown here."""
+    with BriefErrors():
+        if advance is not None:
+            count_done(client, futures, advance)
+        return [value_of_call(one) for one in wait_for(client, futures)]

@@ -1,31 +1,33 @@
 """Graphs of tasks: one task for each block, a tree of merges, and what is said when it fails.
 
-Dask schedules and moves data. A graph has one layer, whose tasks are named after the model and the step;
-functions and models are nodes of their own, sent once, so that no task carries samples.
+Dask schedules and moves data. Tasks are delayed calls named after the model and the step; models are nodes
+of their own, sent once, so that no task carries samples.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
-from itertools import count
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any
 from uuid import uuid4
 
 import cloudpickle
 import dask
-from dask._task_spec import Alias, List, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
-from dask.highlevelgraph import HighLevelGraph
 
 from separatrix.errors import ClusterError, SeparatrixError
+from separatrix.runtime.progress import bar, is_followed
+from separatrix.runtime.threads import limited_threads, thread_count
 from separatrix.runtime.warnings import warn_user
 
 FAN_IN = 16  # parts that one task merges
 NO_WORKERS = 30.0  # seconds without a worker after which a fit is given up
 POLL = 2.0  # seconds between checks that there are workers
-LARGE_NODE = 2**19  # bytes of a pickled model, from which it is sent once and not with every graph
+LARGE_VALUE = 2**19  # bytes of a pickled model, from which it is copied to the workers once
 NAMES = {
     "LeastSquaresClassifier": "least-squares",
     "FisherDiscriminant": "fisher",
@@ -37,24 +39,9 @@ NAMES = {
     "KernelPerceptron": "kernel-perceptron",
     "SubgradientSVC": "subgradient",
 }
+_TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
+_KEPT: ContextVar[tuple[Delayed, ...]] = ContextVar("kept", default=())  # by the fit that runs
 _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
-
-
-class Tasks(NamedTuple):
-    """Tasks of one layer, one for each block, and the collections that they read."""
-
-    layer: dict[Any, Any]
-    keys: list[Any]
-    reads: tuple[Any, ...]
-
-    def then(self, name: str, function: Callable[..., Any], *more: Any) -> Tasks:
-        """One more task behind each."""
-        keys = [f"{name}-{uuid4().hex}-{i}" for i in range(len(self.keys))]
-        layer = {
-            key: Task(key, function, *more, TaskRef(one))
-            for key, one in zip(keys, self.keys, strict=True)
-        }
-        return Tasks(self.layer | layer, keys, self.reads)
 
 
 def short_name(model: Any) -> str:
@@ -78,131 +65,170 @@ def client_in_use() -> Any:
         return None
 
 
+def threads_here(threads: int) -> int:
+    """Threads of a task: those of its worker, or if it is not on one, as many as it would take."""
+    try:
+        from distributed import get_worker
+
+        return min(threads, int(get_worker().state.nthreads))
+    except ValueError:
+        return threads
+
+
+def task(name: str, function: Callable[..., Any]) -> Callable[..., Delayed]:
+    """A function whose calls are lazy tasks of that name; `number` tells calls apart."""
+    token, call = uuid4().hex, dask.delayed(function, pure=False)
+
+    def call_later(*args: Any, number: int = 0) -> Delayed:
+        found: Delayed = call(*args, dask_key_name=f"{name}-{token}-{number}")
+        return found
+
+    return call_later
+
+
 def map_blocks(
-    name: str,
-    function: Callable[..., Any],
-    shared: Any,
-    blocks: Sequence[Sequence[Any]],
-    reads: Any,
-) -> Tasks:
-    """One task `function(shared, number, *block)` for each block of keys; `shared` is sent once."""
-    token = uuid4().hex
-    node, layer, reads = node_of(f"{name.partition('-')[0]}-model-{token}", shared, tuple(reads))
-    keys = [f"{name}-{token}-{i}" for i in range(len(blocks))]
-    for i, (key, block) in enumerate(zip(keys, blocks, strict=True)):
-        own = (None if one is None else TaskRef(one) for one in block)
-        layer[key] = Task(key, function, node, i, *own)
-    return Tasks(layer, keys, reads)
+    name: str, function: Callable[..., Any], shared: Any, blocks: Sequence[Sequence[Any]]
+) -> list[Delayed]:
+    """One task `function(shared, number, *block)` for each block; `shared` is sent once."""
+    node, call = share(f"{name.partition('-')[0]}-model", shared), task(name, function)
+    return [call(node, i, *block, number=i) for i, block in enumerate(blocks)]
 
 
-def fuse_own_tasks(tasks: Tasks) -> Tasks:
-    """The same with whatever only one of the tasks needs made a part of it: one task for each block.
-
-    Tasks that several blocks share, and results that are on the cluster already, stay apart. Dask's own
-    fusion of arrays would compute twice what both X and y of a block come from.
-    """
-    graph: dict[Any, Any] = {}
-    for collection in tasks.reads:
-        graph |= convert_legacy_graph(dict(collection.__dask_graph__()))
-    owners: dict[Any, set[Any]] = {}
-    for key in tasks.keys:
-        ahead = list(tasks.layer[key].dependencies)
-        while ahead:
-            needed = ahead.pop()
-            users = owners.setdefault(needed, set())
-            if needed in graph and key not in users:
-                users.add(key)
-                ahead += graph[needed].dependencies
-    own: dict[Any, list[Any]] = {}
-    for needed, users in owners.items():
-        if len(users) == 1 and type(graph.get(needed)) in (Task, Alias):
-            own.setdefault(next(iter(users)), []).append(graph[needed])
-    fused = {key: Task.fuse(*parts, tasks.layer[key], key=key) for key, parts in own.items()}
-    return tasks._replace(layer=tasks.layer | fused)
-
-
-def node_of(
-    key: str, value: Any, reads: tuple[Any, ...]
-) -> tuple[Any, dict[Any, Any], tuple[Any, ...]]:
-    """A node for a value that all tasks read: in the graph, or if it is large, sent to the cluster once."""
-    packed = cloudpickle.dumps(value)
-    client = client_in_use() if len(packed) > LARGE_NODE else None
+def share(name: str, value: Any) -> Any:
+    """A value that many tasks read: a node of the graph, or if it is large, a copy on every worker."""
+    parts: list[Any] = []
+    head = cloudpickle.dumps(value, protocol=5, buffer_callback=parts.append)
+    size = len(head) + sum(part.raw().nbytes for part in parts)
+    client = client_in_use() if size > LARGE_VALUE else None
     if client is None:
-        return TaskRef(key), {key: Task(key, pickle.loads, packed)}, reads
-    sent = client.submit(pickle.loads, packed, key=key, pure=False)
-    return sent, {}, reads
+        return dask.delayed(value, name=f"{name}-{uuid4().hex}", traverse=False)
+    return client.scatter(value, broadcast=True, hash=False)
 
 
-def reduce_tree(name: str, merge: Callable[..., Any], tasks: Tasks) -> Delayed:
-    """All tasks merged in their order, FAN_IN at a time; merge(list) is that of a list of results."""
-    layer, keys, token, numbers = dict(tasks.layer), tasks.keys, uuid4().hex, count()
-    while len(keys) > 1 or keys is tasks.keys:
-        groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
-        keys = [f"{name}-{token}-{next(numbers)}" for _ in groups]
-        layer |= {
-            key: Task(key, merge, List(*map(TaskRef, group)))
-            for key, group in zip(keys, groups, strict=True)
-        }
-    return delayed_of(keys[0], Tasks(layer, keys, tasks.reads))
+def reduce_tree(name: str, merge: Callable[..., Any], parts: list[Delayed]) -> Delayed:
+    """All parts merged in their order, FAN_IN at a time; merge(list) is that of a list of results."""
+    call, made = task(name, merge), 0
+    while len(parts) > 1 or not made:
+        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+        parts = [call(group, number=made + i) for i, group in enumerate(groups)]
+        made += len(groups)
+    return parts[0]
 
 
-def delayed_of(key: Any, tasks: Tasks) -> Delayed:
-    """The result of one task."""
-    layer = f"{key}-graph"
-    graph = HighLevelGraph.from_collections(layer, tasks.layer, dependencies=list(tasks.reads))
-    return Delayed(key, graph, layer=layer)
+def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ...]:
+    """The values of lazy results; an error of a worker is raised with its message alone.
 
-
-def compute(*results: Any) -> tuple[Any, ...]:
-    """The values of lazy results; an error of a worker is raised with its message alone."""
+    A progress bar counts the tasks of `counted`, which the results come from.
+    """
     with BriefErrors():
         client = client_in_use()
         if client is None:
             return tuple(dask.compute(*results))
         warn_of_versions(client)
-        futures = client.compute(list(results))
-        return tuple(wait_for(client, futures))
+        watched = list(counted) if is_followed() else []
+        futures = client.compute([*results, *watched])
+        with bar("tasks", len(watched), show=False, nested=True) as advance:
+            if watched:
+                count_done(client, futures[len(results) :], advance)
+            return tuple(wait_for(client, futures[: len(results)]))
 
 
 def compute_each(
-    name: str, function: Callable[..., Any], shared: Any, blocks: Any, reads: Any
+    name: str, function: Callable[..., Any], shared: Any, blocks: Any
 ) -> tuple[Any, ...]:
     """The values of `function(shared, number, *block)`, one for each block."""
-    tasks = fuse_own_tasks(map_blocks(name, function, shared, blocks, reads))
-    return compute(*(delayed_of(key, tasks) for key in tasks.keys))
+    return compute(*map_blocks(name, function, shared, blocks))
+
+
+def call_on_worker(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
+    """The result of a call and its warnings; calls of one worker process take turns, on its threads."""
+    threads = limited_threads(threads_here(thread_count()))
+    with _TURN, threads, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = function(*args)
+    return found, [(one.message, one.category, one.filename, one.lineno) for one in caught]
+
+
+def value_of_call(returned: tuple[Any, list[Any]]) -> Any:
+    """The result of a call on a worker; its warnings are shown here."""
+    found, caught = returned
+    for one in caught:
+        warnings.warn_explicit(*one)
+    return found
 
 
 def persist(results: Sequence[Delayed]) -> list[Delayed]:
-    """The same results, computed and kept where they are."""
+    """The same results, computed and kept where they are; a fit that fails gives them up."""
     with BriefErrors():
         client = client_in_use()
         if client is None:
             return list(dask.persist(*results))
         warn_of_versions(client)
-        return list(client.persist(list(results)))
+        kept: list[Delayed] = list(client.persist(list(results)))
+        _KEPT.set((*_KEPT.get(), *kept))
+        return kept
+
+
+@contextmanager
+def released_on_error() -> Iterator[None]:
+    """Context that releases what was persisted in it on an error: its traceback would keep it."""
+    before = _KEPT.set(())
+    try:
+        yield
+    except BaseException:
+        if _KEPT.get():
+            from distributed import futures_of
+
+            client_in_use().cancel(futures_of(_KEPT.get()))
+        raise
+    finally:
+        _KEPT.reset(before)
 
 
 def wait_for(client: Any, futures: list[Any]) -> list[Any]:
     """Results of futures; cancels them on Ctrl-C, and if no worker is left."""
+    with cancelled_on_error(client, futures):
+        _wait(client, futures, "ALL_COMPLETED")
+        return [future.result() for future in futures]
+
+
+def count_done(client: Any, futures: list[Any], advance: Callable[[], None]) -> None:
+    """Advance a bar for each future that is done, until one fails."""
+    with cancelled_on_error(client, futures):
+        left = list(futures)
+        while left:
+            done, rest = _wait(client, left, "FIRST_COMPLETED")
+            for _ in done:
+                advance()
+            left = [] if any(future.status == "error" for future in done) else list(rest)
+
+
+@contextmanager
+def cancelled_on_error(client: Any, futures: list[Any]) -> Iterator[None]:
+    """Context that cancels futures if they are not waited for to the end, as on Ctrl-C."""
+    try:
+        yield
+    except BaseException:
+        client.cancel(futures)
+        raise
+
+
+def _wait(client: Any, futures: list[Any], until: str) -> Any:
+    """`distributed.wait`, which gives up if there is no worker for a while."""
     from distributed import TimeoutError as NotYet
     from distributed import wait
 
     without = 0.0
-    try:
-        while True:
-            try:
-                wait(futures, timeout=POLL)
-                return [future.result() for future in futures]
-            except NotYet:
-                without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + POLL
-                if without >= NO_WORKERS:
-                    raise ClusterError(
-                        f"the cluster has had no worker for {without:.0f} s; start workers, or call "
-                        "fit again when there are some"
-                    ) from None
-    except BaseException:
-        client.cancel(futures)
-        raise
+    while True:
+        try:
+            return wait(futures, timeout=POLL, return_when=until)
+        except NotYet:
+            without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + POLL
+            if without >= NO_WORKERS:
+                raise ClusterError(
+                    f"the cluster has had no worker for {without:.0f} s; start workers, or call "
+                    "fit again when there are some"
+                ) from None
 
 
 class BriefErrors:

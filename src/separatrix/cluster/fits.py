@@ -4,34 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-from dask._task_spec import List, Task, TaskRef
-from scipy.sparse import issparse, vstack
+from dask.delayed import Delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
 from separatrix.cluster.engine import (
-    Tasks,
-    client_in_use,
     compute,
     compute_each,
-    delayed_of,
     map_blocks,
-    node_of,
+    share,
     short_name,
+    task,
 )
 from separatrix.cluster.linear_steps import fit_linear_svc, fit_subgradient
 from separatrix.cluster.neighbor_blocks import fit_neighbors
-from separatrix.cluster.partitions import Partitions, partition
-from separatrix.errors import MemoryBudgetError, UnsupportedError
-from separatrix.runtime.blocks import default_budget, in_words
+from separatrix.cluster.pair_fits import concatenate_rows, fit_gathered, fit_svc
+from separatrix.cluster.partitions import partition
+from separatrix.cluster.searches import fit_search
+from separatrix.errors import UnsupportedError
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes
-
-ROOM = 0.5  # share of the memory of a worker that gathered samples may take
 
 
 def fit_sums(
@@ -66,8 +61,8 @@ def fit_in_order(
     best, stale, passes = np.inf, 0, []
     for number in range(model.max_iter):
         state = _pass_in_order(state, kept, classes, number)
-        wrong = int(state.mistakes_[-len(kept.keys) :].sum())
-        loss = float(state.loss_curve_[-len(kept.keys) :].mean())
+        wrong = int(state.mistakes_[-len(kept) :].sum())
+        loss = float(state.loss_curve_[-len(kept) :].mean())
         passes.append(wrong)
         tol = -np.inf if model.tol is None else model.tol
         stale = stale + 1 if loss > best - tol else 0
@@ -86,15 +81,13 @@ def fit_in_order(
     return model
 
 
-def _pass_in_order(state: Any, kept: Tasks, classes: Any, number: int) -> Any:
+def _pass_in_order(state: Any, kept: list[Delayed], classes: Any, number: int) -> Any:
     """The model after one more pass: a chain of tasks, one for each block."""
-    name = f"{short_name(state)}-pass-{number}"
-    before, layer, _ = node_of(f"{short_name(state)}-model-{id(state):x}-{number}", state, ())
-    for i, block in enumerate(kept.keys):
-        key = f"{name}-{id(state):x}-{i}"
-        layer[key] = Task(key, learn_block, before, classes, TaskRef(block))
-        before = TaskRef(key)
-    (found,) = compute(delayed_of(before.key, Tasks(layer, [before.key], kept.reads)))
+    name = short_name(state)
+    chain, learn = [share(f"{name}-model", state)], task(f"{name}-pass-{number}", learn_block)
+    for i, block in enumerate(kept):
+        chain.append(learn(chain[-1], classes, block, number=i))
+    (found,) = compute(chain[-1], counted=chain[1:-1])
     return found
 
 
@@ -104,59 +97,6 @@ def learn_block(model: Any, classes: Any, checked: CheckedBlock | None) -> Any:
         return model
     X, y, weights = checked.block
     return deepcopy(model).partial_fit(X, classes[y], classes, weights)
-
-
-def fit_gathered(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
-    """A kernel machine: all samples go to one worker, if it has room for them."""
-    model._check_parameters()
-    parts = partition(X, y, sample_weight)
-    name = short_name(model)
-    sizes = compute_each(f"{name}-size", size_of_block, None, _samples(parts), parts.reads)
-    _require_room(type(model).__name__, sum(sizes))
-    node, layer, _ = node_of(f"{name}-model-{id(model):x}", model, ())
-    columns = [[block[i] for block in parts.blocks] for i in range(3)]
-    refs = (List(*(None if key is None else TaskRef(key) for key in keys)) for keys in columns)
-    key = f"{name}-fit-{id(model):x}"
-    layer[key] = Task(key, fit_on_worker, node, *refs)
-    (fitted,) = compute(delayed_of(key, Tasks(layer, [key], parts.reads)))
-    model.__dict__ |= fitted.__dict__
-    return model
-
-
-def _require_room(name: str, size: int) -> None:
-    client = client_in_use()
-    rooms = [default_budget()]
-    if client is not None:
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        rooms = [int(ROOM * worker["memory_limit"]) for worker in workers if worker["memory_limit"]]
-    if rooms and size > max(rooms):
-        raise MemoryBudgetError(
-            f"{name} needs all samples on one worker: {size / 2**30:.2f} GiB, but the largest has room for "
-            f"{in_words(max(rooms))}; use Nystroem and LinearSVC, which are distributed, or larger workers"
-        )
-
-
-def size_of_block(_shared: None, number: int, X: Any) -> int:
-    """Bytes of the samples of a block."""
-    if issparse(X):
-        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-    return int(np.asarray(X).nbytes)
-
-
-def fit_on_worker(model: Any, X: list[Any], y: list[Any], weights: list[Any]) -> Any:
-    """The model, fitted to all blocks."""
-    given = [] if weights[0] is None else [np.concatenate([np.asarray(w) for w in weights])]
-    labels = np.concatenate([np.asarray(part) for part in y])
-    return model.fit(concatenate_rows(X), labels, *given)
-
-
-def concatenate_rows(parts: list[Any]) -> Any:
-    """Blocks of rows as one: frames, sparse or dense."""
-    if hasattr(parts[0], "columns"):
-        return import_module(type(parts[0]).__module__.partition(".")[0]).concat(parts)
-    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
@@ -169,19 +109,15 @@ def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) ->
     parts = partition(X)
     rows = parts.rows
     if np.isnan(rows).any():
-        rows = compute_each("nystroem-rows", count_rows, None, _samples(parts), parts.reads)
+        rows = compute_each("nystroem-rows", count_rows, None, parts.samples)
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.intp)
     landmarks = model._draw(int(starts[-1]))
     ranges = (landmarks, starts)
-    taken = compute_each("nystroem-landmarks", take_rows, ranges, _samples(parts), parts.reads)
+    taken = compute_each("nystroem-landmarks", take_rows, ranges, parts.samples)
     drawn = concatenate_rows([part for part in taken if part.shape[0]])
     fit(model, drawn)
     model.component_indices_ = landmarks
     return model
-
-
-def _samples(parts: Partitions) -> list[tuple[Any, ...]]:
-    return [block[:1] for block in parts.blocks]
 
 
 def count_rows(_shared: Any, number: int, X: Any) -> int:
@@ -201,9 +137,8 @@ def fit_to_shape(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> 
     """A map that only needs the number of features, and their names."""
     _require_number(model, getattr(model, "gamma", None))
     parts = partition(X)
-    tasks = map_blocks("map-shape", take_first, None, _samples(parts), parts.reads)
-    for key in tasks.keys:
-        (first,) = compute(delayed_of(key, tasks))
+    for block in map_blocks("map-shape", take_first, None, parts.samples):
+        (first,) = compute(block)
         if first.shape[0]:
             break
     return fit(model, first)
@@ -230,9 +165,11 @@ FITS: dict[str, Callable[..., Any]] = {
     "SubgradientSVC": fit_subgradient,
     "KNeighborsClassifier": fit_neighbors,
     "OnlineMachine": fit_in_order,
-    "SVC": fit_gathered,
+    "SVC": fit_svc,
     "NuSVC": fit_gathered,
     "KernelPerceptron": fit_gathered,
+    "SVCCV": fit_search,
+    "KernelPerceptronCV": fit_search,
     "Nystroem": fit_landmarks,
     "RandomFourier": fit_to_shape,
     "PolynomialMap": fit_to_shape,

@@ -6,19 +6,11 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask._task_spec import Task
+from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.cluster.engine import (
-    Tasks,
-    compute,
-    delayed_of,
-    fuse_own_tasks,
-    map_blocks,
-    reduce_tree,
-    short_name,
-)
+from separatrix.cluster.engine import compute, map_blocks, reduce_tree, short_name
 from separatrix.cluster.partitions import Partitions, partition
 from separatrix.errors import DataError, SeparatrixError, UnsupportedError
 
@@ -27,22 +19,18 @@ def apply_lazily(model: Any, method: str, X: Any) -> Any:
     """What a method of a fitted model gives for each block: a dask.array, or a list of delayed blocks."""
     check_is_fitted(model)
     parts = partition(X)
-    blocks = [block[:1] for block in parts.blocks]
     name = f"{short_name(model)}-{method.replace('_', '-')}"
-    tasks = map_blocks(name, call_method, (model, method), blocks, parts.reads)
-    if parts.kind == "delayed":
-        return [delayed_of(key, tasks) for key in tasks.keys]
-    return as_array(tasks, parts, _sample_of(model, method, X))
+    found = map_blocks(name, call_method, (model, method), parts.samples)
+    return (
+        found if parts.kind == "delayed" else as_array(found, parts, _sample_of(model, method, X))
+    )
 
 
-def as_array(tasks: Tasks, parts: Partitions, sample: Any) -> Any:
+def as_array(blocks: list[Delayed], parts: Partitions, sample: Any) -> Any:
     """Tasks whose results are arrays of blocks of rows as one dask.array; `sample` is one of them."""
-    name = tasks.keys[0].rpartition("-")[0]
-    layer, rest = dict(tasks.layer), (0,) * (sample.ndim - 1)
-    for i, key in enumerate(tasks.keys):  # a task takes the key of its chunk
-        task = layer.pop(key)
-        layer[(name, i, *rest)] = Task((name, i, *rest), task.func, *task.args)
-    graph = HighLevelGraph.from_collections(name, layer, dependencies=list(tasks.reads))
+    name, rest = blocks[0].key.rpartition("-")[0], (0,) * (sample.ndim - 1)
+    layer = {(name, i, *rest): block.key for i, block in enumerate(blocks)}
+    graph = HighLevelGraph.from_collections(name, layer, dependencies=blocks)
     chunks = (parts.rows, *((size,) for size in sample.shape[1:]))
     return da.Array(graph, name, chunks, meta=sample[:0])
 
@@ -51,8 +39,8 @@ def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
     """Share of samples whose class is predicted, by weight."""
     parts = partition(model.predict(X), y, sample_weight, name="predictions")
     name = short_name(model)
-    tasks = map_blocks(f"{name}-score", count_right, None, parts.blocks, parts.reads)
-    (found,) = compute(reduce_tree(f"{name}-merge", add_counts, fuse_own_tasks(tasks)))
+    counts = map_blocks(f"{name}-score", count_right, None, parts.blocks)
+    (found,) = compute(reduce_tree(f"{name}-merge", add_counts, counts), counted=counts)
     return float(found[0] / found[1])
 
 

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask._task_spec import List, Task, TaskRef
+from dask.delayed import Delayed
 
-from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks, persist_tasks
-from separatrix.cluster.engine import Tasks, compute, compute_each, delayed_of, map_blocks, node_of
+from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
+from separatrix.cluster.engine import compute, compute_each, map_blocks, persist, share, task
 from separatrix.cluster.lazy import as_array, block_error
 from separatrix.cluster.partitions import partition
 from separatrix.errors import DataError, UnsupportedError
@@ -46,13 +46,13 @@ class ClusterIndex:
 
     sparse, gpu_obstacle = False, "samples on a cluster"
 
-    def __init__(self, tasks: Tasks, starts: Codes, n_features: int) -> None:
-        self.tasks, self.starts, self.n_features = tasks, starts, n_features
+    def __init__(self, blocks: list[Delayed], starts: Codes, n_features: int) -> None:
+        self.blocks, self.starts, self.n_features = blocks, starts, n_features
 
     @property
     def method(self) -> str:
         """How it searches."""
-        return f"{len(self.tasks.keys)} blocks on a cluster"
+        return f"{len(self.blocks)} blocks on a cluster"
 
     def nearest(self, Q: Any, k: int, **options: Any) -> Neighbors:
         """The k nearest rows of queries that are in memory."""
@@ -61,32 +61,24 @@ class ClusterIndex:
                 "the training samples are on a cluster: pass them as X, instead of X=None, and ask for "
                 "one neighbour more"
             )
-        node, layer, _ = node_of("knn-queries", Q, ())
-        tasks = self._search(k, [node], Tasks(layer, [], ()))
-        (found,) = compute(delayed_of(tasks.keys[0], tasks))
+        (found,) = compute(*self.search_blocks(k, [share("knn-queries", Q)]))
         return Neighbors(*found.neighbors)
 
     def match_input(self, values: Any, Q: Any) -> Any:
         """The values."""
         return values
 
-    def search_blocks(self, k: int, X: Any) -> Tasks:
-        """One task for each block of queries on the cluster that gives its `FoundRows`."""
-        parts = partition(X)
-        queries = [TaskRef(block[0]) for block in parts.blocks]
-        return self._search(k, queries, Tasks({}, [], parts.reads))
-
-    def _search(self, k: int, queries: list[Any], given: Tasks) -> Tasks:
-        layer, merged = dict(given.layer), []
-        reads = (*self.tasks.reads, *given.reads)
+    def search_blocks(self, k: int, queries: list[Any]) -> list[Delayed]:
+        """One task for each block of queries that gives its `FoundRows`."""
+        search, merge = task("knn-search", search_block), task("knn-merge", merge_found)
+        found = []
         for number, query in enumerate(queries):
-            name = f"{self.tasks.keys[0]}-{number}-{id(query):x}"
-            keys = [f"knn-search-{name}-{b}" for b in range(len(self.tasks.keys))]
-            for key, own, start in zip(keys, self.tasks.keys, self.starts, strict=True):
-                layer[key] = Task(key, search_block, k, int(start), number, TaskRef(own), query)
-            merged.append(f"knn-merge-{name}")
-            layer[merged[-1]] = Task(merged[-1], merge_found, k, List(*map(TaskRef, keys)))
-        return Tasks(layer, merged, reads)
+            parts = [
+                search(k, int(start), number, block, query, number=number * len(self.blocks) + b)
+                for b, (block, start) in enumerate(zip(self.blocks, self.starts, strict=True))
+            ]
+            found.append(merge(k, parts, number=number))
+        return found
 
     def __reduce__(self) -> Any:
         raise UnsupportedError(
@@ -118,11 +110,9 @@ def fit_neighbors(
     model._check_parameters()
     _require_supported(model, sample_weight)
     blocks = ClusterBlocks(model, partition(X, y, sample_weight), keep=True)
-    kept = [(key,) for key in blocks.checked().keys]
-    tasks = map_blocks("knn-index", index_block, model, kept, blocks.checked().reads)
-    indexes = persist_tasks(tasks)
-    keys = [(key,) for key in indexes.keys]
-    voters = compute_each("knn-labels", voters_of, None, keys, indexes.reads)
+    kept = [(one,) for one in blocks.checked()]
+    indexes = persist(map_blocks("knn-index", index_block, model, kept))
+    voters = compute_each("knn-labels", voters_of, None, [(one,) for one in indexes])
     sizes = np.array([len(one.y) for one in voters])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     model.classes_, _ = blocks.in_class_order()
@@ -147,17 +137,24 @@ def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> An
             f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
             f"{model.n_samples_fit_}"
         )
-    found = model.index_.search_blocks(k, X)
+    parts = partition(X)
+    found = model.index_.search_blocks(k, [X for (X,) in parts.samples])
     light = copy(model)
     light.__dict__ |= {"index_": None, "_voters": None}
-    parts = partition(X)
     if method == "kneighbors":
-        split = [found.then("knn-neighbors", pick_neighbors, i) for i in range(2)]
-        arrays = [as_array(split[i], parts, np.empty((0, k), (float, int)[i])) for i in range(2)]
+        pick = [task("knn-neighbors", partial(pick_neighbors, i)) for i in range(2)]
+        arrays = [
+            as_array(_after(pick[i], found), parts, np.empty((0, k), (float, int)[i]))
+            for i in range(2)
+        ]
         return tuple(arrays) if options.get("return_distance", True) else arrays[1]
-    voted = found.then(f"knn-{method.replace('_', '-')}", vote, light, method)
+    voted = _after(task(f"knn-{method.replace('_', '-')}", partial(vote, light, method)), found)
     sample = model.classes_[:0] if method == "predict" else np.empty((0, len(model.classes_)))
     return as_array(voted, parts, sample)
+
+
+def _after(call: Callable[..., Delayed], found: list[Delayed]) -> list[Delayed]:
+    return [call(one, number=number) for number, one in enumerate(found)]
 
 
 def _require_supported(model: Any, sample_weight: Any) -> None:

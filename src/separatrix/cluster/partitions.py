@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import dask.array as da
 import numpy as np
+from dask.core import flatten
 from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
 
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
@@ -14,42 +17,39 @@ from separatrix.runtime.warnings import warn_user
 
 
 class Partitions(NamedTuple):
-    """Keys of the blocks, (X, y, weights) or (X,) each, and the collections that have them."""
+    """Delayed blocks, (X, y, weights) each; y and weights are None where they are not given."""
 
     blocks: list[tuple[Any, ...]]
-    reads: tuple[Any, ...]
     kind: str  # "array", "frame" or "delayed"
     rows: tuple[float, ...]  # of each block; NaN where they are not known
 
-
-class _Keys(NamedTuple):
-    keys: list[Any]
-    reads: tuple[Any, ...]
-    kind: str
-    rows: tuple[float, ...]
+    @property
+    def samples(self) -> list[tuple[Any]]:
+        """X of each block alone."""
+        return [block[:1] for block in self.blocks]
 
 
 def partition(X: Any, y: Any = None, weights: Any = None, *, name: str = "X") -> Partitions:
     """The blocks of samples with their labels and weights, which may be in memory."""
-    samples = _keys_of(name, X)
-    parts = [samples]
-    for other, values in (("y", y), ("sample_weight", weights)):
-        if values is None:
-            parts.append(samples._replace(keys=[None] * len(samples.keys), reads=()))
-            continue
-        part = _keys_of(other, values, samples.rows)
-        if len(part.keys) != len(samples.keys):
+    X = _as_blocks(name, X)
+    rows = X.chunks[0] if isinstance(X, da.Array) else ()
+    kind = "array" if rows else "delayed" if isinstance(X, list) else "frame"
+    given = [X, _as_blocks("y", y, rows), _as_blocks("sample_weight", weights, rows)]
+    columns = _delayed_columns(given)
+    n = len(columns[0])
+    for other, column in zip(("y", "sample_weight"), columns[1:], strict=True):
+        if column and len(column) != n:
             raise DataError(
-                f"X has {len(samples.keys)} blocks, but {other} has {len(part.keys)}; give both the same "
-                "chunks or partitions"
+                f"X has {n} blocks, but {other} has {len(column)}; give both the same chunks or partitions"
             )
-        parts.append(part)
-    reads = tuple(collection for part in parts for collection in part.reads)
-    blocks = list(zip(*(part.keys for part in parts), strict=True))
-    return Partitions(blocks, reads, samples.kind, samples.rows)
+    blocks = list(zip(*(column or [None] * n for column in columns), strict=True))
+    return Partitions(blocks, kind, rows or (np.nan,) * n)
 
 
-def _keys_of(name: str, values: Any, rows: tuple[float, ...] = ()) -> _Keys:
+def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
+    """A collection cut into blocks of rows: an array, a frame, or a list of delayed blocks."""
+    if values is None:
+        return None
     if not is_on_cluster(values):
         if not rows or np.isnan(rows).any():
             raise DataError(
@@ -61,20 +61,27 @@ def _keys_of(name: str, values: Any, rows: tuple[float, ...] = ()) -> _Keys:
             raise DataError(f"X has {int(sum(rows))} samples, but {name} has {len(values)}")
         values = da.from_array(values, chunks=(tuple(map(int, rows)), *values.shape[1:]))
     if isinstance(values, Delayed):
-        values = [values]
-    if not isinstance(values, list | da.Array):  # a frame or a series
-        values = list(values.to_delayed())
-        return _delayed_keys(values, "frame")
-    if isinstance(values, list):
-        return _delayed_keys(values, "delayed")
-    return _array_keys(name, values, rows)
+        return [values]
+    return _cut_rows(name, values, rows) if isinstance(values, da.Array) else values
 
 
-def _delayed_keys(values: list[Any], kind: str) -> _Keys:
-    return _Keys([one.key for one in values], tuple(values), kind, (np.nan,) * len(values))
+def _delayed_columns(given: list[Any]) -> list[list[Delayed]]:
+    """The blocks of each collection; arrays are optimised together, so that what they share is one task."""
+    arrays = [values for values in given if isinstance(values, da.Array)]
+    keys = [list(flatten(values.__dask_keys__())) for values in arrays]
+    merged = HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays))
+    name, tasks = f"blocks-{uuid4().hex}", da.Array.__dask_optimize__(merged, list(flatten(keys)))
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=())
+    found = iter([[Delayed(key, graph, layer=name) for key in own] for own in keys])
+    return [
+        next(found)
+        if isinstance(values, da.Array)
+        else list(values.to_delayed() if hasattr(values, "to_delayed") else values or ())
+        for values in given
+    ]
 
 
-def _array_keys(name: str, values: Any, rows: tuple[float, ...]) -> _Keys:
+def _cut_rows(name: str, values: Any, rows: tuple[float, ...]) -> Any:
     if name == "X" and values.ndim != 2:
         raise DataError(f"Expected 2D array, got {values.ndim}D array instead: a dask.array")
     if values.ndim == 2 and values.numblocks[1] > 1:
@@ -89,6 +96,4 @@ def _array_keys(name: str, values: Any, rows: tuple[float, ...]) -> _Keys:
             count = f"{name} has {sum(values.chunks[0])}"
             raise DataError(f"X has {int(sum(rows))} samples, but {count}")
         values = values.rechunk({0: tuple(map(int, rows))})
-    rest = (0,) * (values.ndim - 1)
-    keys = [(values.name, i, *rest) for i in range(values.numblocks[0])]
-    return _Keys(keys, (values,), "array", values.chunks[0])
+    return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +13,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 
 from separatrix.estimators.base.gram_training import classify_many
-from separatrix.estimators.base.grid_widening import Cell, find_edges, search_widening
+from separatrix.estimators.base.grid_widening import (
+    Cell,
+    edges_of_grid,
+    find_edges,
+    search_widening,
+)
 from separatrix.estimators.base.kernel_machine import tags_of_kernel
 from separatrix.estimators.base.kernel_search import KernelGrid, KernelMachineCV
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
@@ -27,6 +32,7 @@ from separatrix.kernels.vector_kernels import Gaussian
 from separatrix.runtime.device import DEVICES, as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
+from separatrix.types import Matrix
 
 DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
@@ -97,14 +103,19 @@ class KernelPerceptronCV(KernelMachineCV):
     @rollback_on_error
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
-        model = self._model()
-        train = prepare(self, X, y)
+        model, train = self._model(), prepare(self, X, y)
+        return self._keep_best(model, train, self._search(model, train))
+
+    def _search(
+        self, model: KernelPerceptron, train: Training, some: slice = slice(None)
+    ) -> KernelScores:
+        """Accuracy of every kernel on every fold, or on some folds."""
         grid = self._grid(model, train.X)
-        folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
+        folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))[some]
         steps = None if self.widen else len(grid.kernels) * len(folds)
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
             policy = model._training_policy(train.X, *grid.kernels, owner=type(self).__name__)
-            scores, self.edges_ = run_on(
+            scores, edges = run_on(
                 policy, lambda device: _search(device, model, train, grid, folds, monitor)
             )
         if monitor.should_stop():
@@ -114,14 +125,26 @@ class KernelPerceptronCV(KernelMachineCV):
                 ConvergenceWarning,
             )
         cells = [{"kernel": grid.kernel(column)} for column in sorted(scores)]
-        table = np.array([scores[column] for column in sorted(scores)])
-        self.best_kernel_ = self._keep_results(cells, table)["kernel"]
+        return KernelScores(cells, np.array([scores[column] for column in sorted(scores)]), edges)
+
+    def _keep_best(self, model: KernelPerceptron, train: Training, found: KernelScores) -> Self:
+        """Set the results of the search, and train the best kernel on all samples."""
+        self.edges_ = found.edges
+        self.best_kernel_ = self._keep_results(found.cells, found.scores)["kernel"]
         self.estimator_: KernelPerceptron = clone(model).set_params(
             kernel=self.best_kernel_, verbose=0
         )
         self.estimator_.fit(train.X, train.classes[train.y])
         self.classes_, self.n_iter_ = self.estimator_.classes_, self.estimator_.n_iter_
         return self
+
+    def _merge_folds(
+        self, model: KernelPerceptron, train: Training, parts: list[KernelScores]
+    ) -> KernelScores:
+        """The results of a search without widening, from those on some of its folds each."""
+        table = np.hstack([part.scores for part in parts])
+        axes = self._grid(model, train.X).axes
+        return parts[0]._replace(scores=table, edges=edges_of_grid(axes, table))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -133,6 +156,14 @@ class KernelPerceptronCV(KernelMachineCV):
             return self._kernel_grid(model, X, "kernel")
         scale = width("KernelPerceptronCV", "scale", X)
         return KernelGrid([Gaussian(factor * scale) for factor in DEFAULT_FACTORS], None, "kernel")
+
+
+class KernelScores(NamedTuple):
+    """The results of a search."""
+
+    cells: list[dict[str, Any]]  # kernels
+    scores: Matrix  # shape: (kernels, folds); accuracies
+    edges: dict[str, str]
 
 
 def _search(

@@ -14,7 +14,13 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.data.splits import Split
 from separatrix.errors import ParameterError
-from separatrix.estimators.base.grid_widening import Cell, GridAxis, find_edges, search_widening
+from separatrix.estimators.base.grid_widening import (
+    Cell,
+    GridAxis,
+    edges_of_grid,
+    find_edges,
+    search_widening,
+)
 from separatrix.estimators.base.kernel_combination import (
     CombinedKernels,
     combine,
@@ -121,11 +127,16 @@ class SVCCV(CostSearch):
     @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
-        Cs, model = self._values_of_C(), self._model()
+        model = self._model()
         train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
+        return self._keep_best(model, train, self._search(model, train))
+
+    def _search(self, model: SVC, train: Training, some: slice = slice(None)) -> GridScores:
+        """Accuracy of every cell on every fold, or on some folds."""
+        Cs = self._values_of_C()
         grid = self._grid(model, train.X, Cs)
         labels = train.classes[train.y]
-        splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
+        splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))[some]
         order = np.argsort(train.y, kind="stable")
         rank = np.argsort(order)  # of each sample among rows in class order
         folds = [Split(rank[rows], rank[left]) for rows, left in splits]
@@ -141,13 +152,28 @@ class SVCCV(CostSearch):
                 lambda device: grid.search(device, searched, train, order, folds, monitor),
             )
         _warn_if_unfinished(searched, found, monitor)
+        return found
+
+    def _keep_best(self, model: SVC, train: Training, found: GridScores) -> Self:
+        """Set the results of the search, and train the best cell on all samples."""
         self.edges_ = found.edges
         self.best_params_ = self._keep_results(found.cells, found.scores)
+        order = np.argsort(train.y, kind="stable")
         self._keep_combination(model, found.combined, _factors_of_C(train, order))
         self.best_estimator_: SVC = clone(model).set_params(**self.best_params_)
-        self.best_estimator_.fit(train.X, labels, sample_weight=train.weights)
+        self.best_estimator_.fit(train.X, train.classes[train.y], sample_weight=train.weights)
         self.classes_ = self.best_estimator_.classes_
         return self
+
+    def _merge_folds(self, model: SVC, train: Training, parts: list[GridScores]) -> GridScores:
+        """The results of a search without widening, from those on some of its folds each."""
+        grid = self._grid(model, train.X, self._values_of_C())
+        assert isinstance(grid, SvmGrid)
+        table = np.hstack([part.scores for part in parts])
+        unfinished = sum(part.unfinished for part in parts)
+        return parts[0]._replace(
+            scores=table, edges=edges_of_grid(grid.axes, table), unfinished=unfinished
+        )
 
     @available_if(lambda self: self._model()._offers_probabilities())
     def predict_proba(self, X: Any) -> Any:
@@ -257,6 +283,11 @@ class SvmGrid(NamedTuple):
         """Those of the grid before it is widened."""
         return self.columns.kernels
 
+    @property
+    def axes(self) -> dict[str, GridAxis]:
+        """C, the kernels, and their gamma."""
+        return {"C": self.Cs, **self.columns.axes}
+
     def search(
         self,
         device: Any,
@@ -299,14 +330,13 @@ class SvmGrid(NamedTuple):
                 scores.update(zip([(c, *column) for c in numbers], found, strict=True))
             return [float(scores[cell].mean()) for cell in cells]
 
-        axes = {"C": self.Cs, **self.columns.axes}
-        best, tried = search_widening(list(axes.values()), score)
+        best, tried = search_widening(list(self.axes.values()), score)
         tried_in_order = sorted(tried)
         cells = [
             {"C": self.Cs.at(cell[0]), **self.columns.params(cell[1:])} for cell in tried_in_order
         ]
         table = np.array([scores[cell] for cell in tried_in_order])
-        return GridScores(cells, table, find_edges(axes, tried, best), unfinished)
+        return GridScores(cells, table, find_edges(self.axes, tried, best), unfinished)
 
 
 def _path(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from separatrix.data.splits import Split
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
+from separatrix.evaluation.cluster_trials import ClusterTrials
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.comparison_splits import plan_splits
 from separatrix.evaluation.metrics import require_metrics
@@ -21,7 +23,7 @@ from separatrix.evaluation.race import ProgressListener, Race, RaceResult
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
 from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
-from separatrix.evaluation.study import evaluate
+from separatrix.evaluation.study import evaluate, submit_evaluation
 from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
 from separatrix.validation import require_choice, require_real
@@ -50,6 +52,7 @@ def compare(
     progress: bool | None = None,
     done: Callable[[str, Evaluation], None] | None = None,
     on_progress: ProgressListener | None = None,
+    cluster: Any = None,
 ) -> Comparison:
     """Train and test classifiers on the same splits, and test which of them differ.
 
@@ -96,6 +99,9 @@ def compare(
         Callback with the name and the `Evaluation` of each classifier once it is finished.
     on_progress
         With a budget, callback with the evaluations so far, by name, and what they are of, in words.
+    cluster
+        Run all splits of all classifiers as tasks of a Dask cluster, as in `evaluate`; the result is the
+        same, times aside. The budget must be None.
 
     Examples
     --------
@@ -116,6 +122,8 @@ def compare(
         raise DataError(f"compare needs samples of at least 2 classes; got one, {samples.y[0]!r}")
     if budget is not None:
         require_real("compare", "budget", budget, above=0)
+        if cluster is not None:
+            raise ParameterError("compare", "budget", "None with a cluster: all splits run", budget)
     more = {"test_size": test_size, "folds": folds, "budget": budget}
     protocol, splits = plan_splits(samples.y, cv, repeats, random_state, groups, times, **more)
     added = dict(baselines) if isinstance(baselines, Mapping) else {}
@@ -125,7 +133,8 @@ def compare(
         added = make_baselines(profile(samples, kind=kind), random_state)
     everything = {**models, **added}
     if budget is None:
-        found = _run_all(everything, samples, splits, random_state, progress, done)
+        with _trials(cluster, samples, splits) as trials:
+            found = _run_all(everything, samples, splits, random_state, progress, done, trials)
     else:
         how: dict[str, Any] = {
             "random_state": random_state,
@@ -166,11 +175,16 @@ def _run_all(
     random_state: int,
     progress: bool | None,
     done: Callable[[str, Evaluation], None] | None,
+    trials: ClusterTrials | None,
 ) -> RaceResult:
-    """Evaluate every model on all splits, one model after the other."""
+    """Evaluate every model on all splits, one model after the other; on a cluster, all at once."""
     found = RaceResult()
     how: dict[str, Any] = {"splits": splits, "random_state": random_state, "progress": progress}
-    how["preprocessing"] = SharedPreprocessing()
+    how |= {"preprocessing": SharedPreprocessing(), "cluster": trials}
+    if trials is not None:
+        for name, model in models.items():
+            with suppress(Exception):  # raised again when its turn comes
+                submit_evaluation(model, samples, random_state, name, trials)
     with bar("compare", len(models), show=False) as advance:
         for name, model in models.items():
             with busy(name, show=False), warnings.catch_warnings(record=True) as caught:
@@ -195,6 +209,14 @@ def _run_all(
                     done(name, found.evaluations[name])
             advance()
     return found
+
+
+def _trials(
+    cluster: Any, samples: CheckedSamples, splits: list[Split]
+) -> AbstractContextManager[ClusterTrials | None]:
+    if cluster is None:
+        return nullcontext()
+    return ClusterTrials.on(cluster, (*samples, splits), len(splits))
 
 
 def _models(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -20,6 +20,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
 from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
+from separatrix.evaluation.cluster_trials import ClusterTrials
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import check_samples, require_features
 from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
@@ -51,6 +52,7 @@ def evaluate(
     preprocessing: SharedPreprocessing | None = None,
     progress: bool | None = None,
     name: str | None = None,
+    cluster: Any = None,
 ) -> Evaluation:
     """Train and test a classifier on many random splits; kernels share their inner products.
 
@@ -84,6 +86,9 @@ def evaluate(
         Whether to draw a progress bar on stderr. None: if stderr is a terminal.
     name
         Name of the model in the progress bar and in the result. None: its class.
+    cluster
+        Run each split as a task of a Dask cluster, with the same result: "local", the address of a
+        scheduler, its JSON file, or a `distributed.Client`.
 
     Examples
     --------
@@ -98,6 +103,73 @@ def evaluate(
     """
     X, y = check_samples(as_numpy(X), as_numpy(y), missing=True)
     _require_parameters(model, X, y, folds, random_state, retrain)
+    given = splits is not None
+    if splits is None:
+        splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
+    else:
+        splits = check_splits(splits, len(y))
+    begun = time.perf_counter()
+    plan = plan_study(model, X, kernels, given, folds, random_state, retrain, name)
+    study = plan.arrange(X, y, splits)
+    if cluster is not None:
+        with ClusterTrials.on(cluster, (X, y, splits), len(splits)) as trials:
+            trials.submit(plan.title, run_split, plan)
+            study.fill(trials.collect(plan.title, progress))
+    else:
+        study.run(products or Products(), preprocessing, progress)
+    return study.evaluation(begun)
+
+
+def submit_evaluation(
+    model: Any, samples: Any, seed: int, name: str, trials: ClusterTrials
+) -> None:
+    """Send the tasks of `evaluate` on given splits; the call of it then waits for them."""
+    _require_parameters(model, samples[0], samples[1], None, seed, True)
+    plan = plan_study(model, samples[0], None, True, None, seed, True, name)
+    trials.submit(plan.title, run_split, plan)
+
+
+_CACHES: dict[str, tuple[Products, SharedPreprocessing]] = {}  # of this worker, by the run
+
+
+class StudyPlan(NamedTuple):
+    """An evaluation without its samples and splits."""
+
+    model: Any
+    kernels: list[Any]  # candidates; only the model if it does not share a Gram matrix
+    shared: bool  # whether all runs share a Gram matrix
+    given: bool  # whether the splits were given; otherwise rows are visited in a random order
+    folds: int | None
+    seed: int
+    retrain: bool
+    title: str
+
+    def arrange(self, X: Any, y: Any, splits: Sequence[Split]) -> Study:
+        """The evaluation of some samples on some splits, ready to run."""
+        classes, codes = np.unique(y, return_inverse=True)
+        order, splits = np.arange(len(y)), list(splits)
+        if not self.given:
+            order = np.random.default_rng(self.seed).permutation(len(y))
+        if self.shared:  # rows in class order: a class is one segment of the Gram matrix
+            by_class = np.argsort(codes[order], kind="stable")
+            order, rank = order[by_class], np.argsort(by_class)
+            splits = [Split(rank[split.train], rank[split.test]) for split in splits]
+        in_place = not self.shared and self.given  # without a copy of all samples
+        ordered = X if in_place else rows_of(self.model, X, order, order)
+        return Study(self, ordered, codes[order], splits, classes, order, y)
+
+
+def plan_study(
+    model: Any,
+    X: Any,
+    kernels: Sequence[Any] | None,
+    given: bool,
+    folds: int | None,
+    seed: int,
+    retrain: bool,
+    name: str | None,
+) -> StudyPlan:
+    """Decide whether runs share a Gram matrix, and find the kernels."""
     no_search = kernels is None and folds is None
     # a shared fit has scores but no probabilities: models with probabilities are fitted one by one
     shared = hasattr(model, "classify_rows")
@@ -105,47 +177,9 @@ def evaluate(
     if not (shared or no_search):
         must_be = "None for a model without shared kernels"
         raise ParameterError("evaluate", "kernels and folds", must_be, (kernels, folds))
-    classes, codes = np.unique(y, return_inverse=True)
-    order, given = np.arange(len(y)), splits is not None
-    if splits is None:
-        splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
-        order = np.random.default_rng(random_state).permutation(len(y))
-    else:
-        splits = check_splits(splits, len(y))
-    if shared:  # rows in class order: a class is one segment of the Gram matrix
-        by_class = np.argsort(codes[order], kind="stable")
-        order, rank = order[by_class], np.argsort(by_class)
-        splits = [Split(rank[split.train], rank[split.test]) for split in splits]
-    begun = time.perf_counter()
     candidates = _kernels(model, kernels, X) if shared else [model]
     title = type(model).__name__ if name is None else name
-    in_place = not shared and given  # without a copy of all samples
-    ordered = X if in_place else rows_of(model, X, order, order)
-    study = _Study(model, ordered, codes[order], candidates, splits, classes, progress, title)
-    if shared:
-        study.run(folds, random_state, retrain, products or Products())
-    else:
-        study.run_one_by_one(preprocessing)
-    return Evaluation(
-        name=title,
-        kernels=[" ".join(repr(candidate).split()) for candidate in candidates],
-        classes=classes,
-        y=y,
-        train_error=study.errors[0],
-        test_error=study.errors[1],
-        n_iter=study.errors[2],
-        splits=[Split(order[split.train], order[split.test]) for split in splits],
-        predicted=study.predicted,
-        lead=study.lead,
-        fold_error=study.fold_error,
-        seconds=time.perf_counter() - begun + sum(t.saved_seconds for t in study.trials),
-        probabilities=study.probabilities,
-        scores=study.scores,
-        fit_seconds=None if shared else np.array([trial.fit_seconds for trial in study.trials]),
-        predict_seconds=None if shared else np.array([t.predict_seconds for t in study.trials]),
-        settings=[trial.settings for trial in study.trials if trial.settings],
-        edges=[trial.edges for trial in study.trials],
-    )
+    return StudyPlan(model, candidates, shared, given, folds, seed, retrain, title)
 
 
 def _require_parameters(
@@ -203,23 +237,32 @@ def _kernels(model: Any, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
     return resolved
 
 
-class _Study:
+class StudyPart(NamedTuple):
+    """The results of one split."""
+
+    errors: Any  # shape: (3, kernels)
+    fold_error: Any  # shape: (kernels,), or None
+    by_cell: tuple[dict[tuple[int, int], Any], ...]  # predictions, leads, probabilities, scores
+    trials: list[Trial]
+
+
+class Study:
     """The results of an evaluation, filled in as runs end; NaN marks a kernel that was not run."""
 
     def __init__(
         self,
-        model: Any,
+        plan: StudyPlan,
         X: Any,
         y: Codes,
-        kernels: list[Any],
         splits: list[Split],
         classes: Any,
-        progress: bool | None,
-        name: str,
+        order: Codes,
+        labels: Any,
     ) -> None:
-        self.model, self.X, self.y, self.kernels = model, X, y, kernels
-        self.splits, self.classes, self.progress, self.name = splits, classes, progress, name
-        self.errors = np.full((3, len(kernels), len(splits)), np.nan)  # train, test, epochs
+        self.plan, self.X, self.y, self.splits, self.classes = plan, X, y, splits, classes
+        self.model, self.kernels, self.order, self.labels = plan.model, plan.kernels, order, labels
+        self.numbers = list(range(len(splits)))  # of the splits to run
+        self.errors = np.full((3, len(self.kernels), len(splits)), np.nan)  # train, test, epochs
         self.predicted: dict[tuple[int, int], Codes] = {}
         self.lead: dict[tuple[int, int], Vector] = {}
         self.probabilities: dict[tuple[int, int], Matrix] = {}
@@ -227,40 +270,91 @@ class _Study:
         self.fold_error: Any = None
         self.trials: list[Trial] = []
 
-    def run(self, folds: int | None, seed: int, retrain: bool, products: Products) -> None:
+    def evaluation(self, begun: float) -> Evaluation:
+        """The results as users see them."""
+        shared, order = self.plan.shared, self.order
+        return Evaluation(
+            name=self.plan.title,
+            kernels=[" ".join(repr(candidate).split()) for candidate in self.kernels],
+            classes=self.classes,
+            y=self.labels,
+            train_error=self.errors[0],
+            test_error=self.errors[1],
+            n_iter=self.errors[2],
+            splits=[Split(order[split.train], order[split.test]) for split in self.splits],
+            predicted=self.predicted,
+            lead=self.lead,
+            fold_error=self.fold_error,
+            seconds=time.perf_counter() - begun + sum(t.saved_seconds for t in self.trials),
+            probabilities=self.probabilities,
+            scores=self.scores,
+            fit_seconds=None if shared else np.array([trial.fit_seconds for trial in self.trials]),
+            predict_seconds=None if shared else np.array([t.predict_seconds for t in self.trials]),
+            settings=[trial.settings for trial in self.trials if trial.settings],
+            edges=[trial.edges for trial in self.trials],
+        )
+
+    def part(self, number: int) -> StudyPart:
+        """The results of the only split that was run."""
+        own = None if self.fold_error is None else self.fold_error[:, 0]
+        cells = (self.predicted, self.lead, self.probabilities, self.scores)
+        return StudyPart(self.errors[:, :, number], own, cells, self.trials)
+
+    def fill(self, parts: Sequence[StudyPart]) -> None:
+        """Take the results of all splits, in their order."""
+        own: tuple[dict[Any, Any], ...] = (
+            self.predicted,
+            self.lead,
+            self.probabilities,
+            self.scores,
+        )
+        for number, part in enumerate(parts):
+            self.errors[:, :, number] = part.errors
+            for cells, more in zip(own, part.by_cell, strict=True):
+                cells.update(more)
+            self.trials += part.trials
+        if self.plan.folds:
+            self.fold_error = np.stack([part.fold_error for part in parts], axis=1)
+
+    def run(
+        self, products: Products, preprocessing: SharedPreprocessing | None, progress: bool | None
+    ) -> None:
         """Run all kernels on all splits, or cross-validate and then run the chosen kernels."""
+        if not self.plan.shared:
+            self._run_one_by_one(preprocessing, progress)
+            return
         self.model._check_parameters()
         policy = self.model._training_policy(self.X, *self.kernels, owner="evaluate")
-        run_on(policy, lambda device: self._fill(device, folds, seed, retrain, products))
+        run_on(policy, lambda device: self._run_shared(device, products, progress))
 
-    def _fill(
-        self, device: Any, folds: int | None, seed: int, retrain: bool, products: Products
-    ) -> None:
+    def _run_shared(self, device: Any, products: Products, progress: bool | None) -> None:
         shared = products.of(self.model, self.X, self.y, len(self.classes), device)
-        everywhere = {c: list(range(len(self.splits))) for c in range(len(self.kernels))}
-        total = len(self.kernels) * len(self.splits) * (folds or 1) + (
-            len(self.splits) if folds and retrain else 0
+        everywhere = dict.fromkeys(range(len(self.kernels)), self.numbers)
+        folds, n_splits = self.plan.folds, len(self.numbers)
+        total = len(self.kernels) * n_splits * (folds or 1) + (
+            n_splits if folds and self.plan.retrain else 0
         )
-        with bar("evaluate", total, show=self.progress) as advance:
+        with bar("evaluate", total, show=progress) as advance:
             monitor = FitMonitor(None, lambda _number: bool(advance()))
             if folds:
-                self._cross_validate(shared, folds, seed, monitor)
-                if not retrain:
+                self._cross_validate(shared, folds, monitor)
+                if not self.plan.retrain:
                     return
                 chosen = self.fold_error.argmin(axis=0)
                 everywhere = {
-                    int(c): np.flatnonzero(chosen == c).tolist() for c in np.unique(chosen)
+                    int(c): [self.numbers[i] for i in np.flatnonzero(chosen == c)]
+                    for c in np.unique(chosen)
                 }
             for candidate, numbers in everywhere.items():
                 self._train_and_test(shared, candidate, numbers, monitor)
 
-    def _cross_validate(
-        self, shared: SharedProducts, folds: int, seed: int, monitor: FitMonitor
-    ) -> None:
+    def _cross_validate(self, shared: SharedProducts, folds: int, monitor: FitMonitor) -> None:
         inner = [
             fold
-            for number, split in enumerate(self.splits)
-            for fold in fold_splits(split.train, folds=folds, seed=seed + number)
+            for number in self.numbers
+            for fold in fold_splits(
+                self.splits[number].train, folds=folds, seed=self.plan.seed + number
+            )
         ]
 
         def held_out_error(run: int, result: RowsClassified) -> float:
@@ -268,7 +362,7 @@ class _Study:
             return float(np.mean(result.codes(rows) != self.y[rows]))
 
         errors = self._classify(shared, self.kernels, inner, held_out_error, monitor)
-        shape = (len(self.kernels), len(self.splits), folds)
+        shape = (len(self.kernels), len(self.numbers), folds)
         self.fold_error = np.array(list(errors)).reshape(shape).mean(axis=2)
 
     def _train_and_test(
@@ -313,10 +407,13 @@ class _Study:
         )
         self.predicted[candidate, number] = on_test
 
-    def run_one_by_one(self, preprocessing: SharedPreprocessing | None) -> None:
+    def _run_one_by_one(
+        self, preprocessing: SharedPreprocessing | None, progress: bool | None
+    ) -> None:
         """Fit the classifier on each split."""
-        with bar(self.name, len(self.splits), show=self.progress) as advance:
-            for number, split in enumerate(self.splits):
+        with bar(self.plan.title, len(self.numbers), show=progress) as advance:
+            for number in self.numbers:
+                split = self.splits[number]
                 found = fit_and_score(
                     self.model, self.X, self.y, split, self.classes, preprocessing
                 )
@@ -329,3 +426,14 @@ class _Study:
                     own = self.y[split.test]
                     self.lead[0, number] = lead_of_others(found.probabilities, own)
                 advance()
+
+
+def run_split(run: str, data: Any, plan: StudyPlan, number: int) -> StudyPart:
+    """One split of an evaluation, on a worker, which keeps what later splits of the same run can use."""
+    if run not in _CACHES:
+        _CACHES.clear()  # of earlier runs
+        _CACHES[run] = (Products(), SharedPreprocessing())
+    study = plan.arrange(*data)
+    study.numbers = [number]
+    study.run(*_CACHES[run], progress=False)
+    return study.part(number)

@@ -85,6 +85,11 @@ def is_heard() -> bool:
     return bool(_LISTENERS)
 
 
+def is_followed() -> bool:
+    """Whether a bar is on the screen, or somebody listens."""
+    return bool(_SHOWN) or is_heard()
+
+
 @contextmanager
 def busy(label: str, *, show: bool | None = None) -> Iterator[None]:
     """Show a spinner and the elapsed time."""

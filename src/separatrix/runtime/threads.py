@@ -27,6 +27,7 @@ SMALL_WORK = 2**30  # multiply-adds of a Gram matrix
 UNKNOWN_FEATURES = 32  # of texts, and at least of columns that are encoded
 _SCRATCH = local()
 _LOCK = Lock()
+_MOST: list[int] = []  # limits of `limited_threads`
 _LIMITS: list[Any] = []  # the limit that is set, then one entry for each caller that needs it
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,7 +39,23 @@ def thread_count(n_jobs: int | None = None) -> int:
         return n_jobs
     has_affinity = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    cores = min([cores, *_MOST])
     return cores if n_jobs is None else max(1, cores + 1 + n_jobs)
+
+
+@contextmanager
+def limited_threads(most: int) -> Iterator[None]:
+    """Context in which `thread_count` finds at most so many cores, in all threads of this process.
+
+    >>> with limited_threads(1):
+    ...     thread_count()
+    1
+    """
+    _MOST.append(most)
+    try:
+        yield
+    finally:
+        _MOST.remove(most)
 
 
 def in_threads(

@@ -107,6 +107,13 @@ def find_edges(
     return edges
 
 
+def edges_of_grid(axes: Mapping[str, GridAxis], scores: Matrix) -> dict[str, str]:
+    """`find_edges` of a grid that was not widened, from the scores of its cells on each fold."""
+    cells = list(product(*(range(len(axis.values)) for axis in axes.values())))
+    tried = dict(zip(cells, scores.mean(axis=1).tolist(), strict=True))
+    return find_edges(axes, tried, min(tried, key=lambda cell: (-tried[cell], cell)))
+
+
 def _untried(axes: Sequence[GridAxis], tried: Mapping[Cell, float], best: Cell) -> list[Cell]:
     found: dict[Cell, None] = {}
     first = best

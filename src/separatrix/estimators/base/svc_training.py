@@ -194,8 +194,8 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
             hold_up_to=HOLD_AT_MOST if self.time_limit is None else HOLD_BELOW,
         )
 
-    def _keep(self, train: Training, state: SvcState) -> None:
-        """Set the fitted attributes."""
+    def _keep(self, train: Training, state: SvcState, vectors: Any = None) -> None:
+        """Set the fitted attributes; `vectors` are the support vectors if the samples are not here."""
         order, fits = state.order, state.fits
         self._support, self._tolerance, self.gram_ = state.support, state.tolerance, state.gram
         for name in ("_ties", "_calibration"):  # of an earlier fit, or of a LIBSVM file
@@ -203,8 +203,9 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         if state.calibration is not None:
             self._calibration = state.calibration
         self.support_: Codes = order[state.support.rows].astype(np.int32)  # as scikit-learn's
-        precomputed = isinstance(self.kernel_, Precomputed)
-        vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
+        if vectors is None:
+            precomputed = isinstance(self.kernel_, Precomputed)
+            vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
         self.support_vectors_ = as_numpy(vectors)
         self._show_coefficients()
         first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
