@@ -128,7 +128,7 @@ class LinearDiscriminantAnalysis(
 
     _flexible = ("lsqr", "eigen")
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: Any) -> Any:
         """Coordinates of samples along the axes, (n, c)."""
         check_is_fitted(self)
         if self.solver == "lsqr":
@@ -253,7 +253,7 @@ class QuadraticDiscriminantAnalysis(TakesTensors, GaussianClasses):
     covariance_estimator: Any = None
     device: str = choice(*DEVICES)
 
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """Score of each class, (n, k), or of the second of two less that of the first, (n,)."""
         check_is_fitted(self, "rotations_")
         X = check_samples(self, X, reset=False)

@@ -19,7 +19,7 @@ Tensor = Any
 
 def moments_on(block: Block, *, n_classes: int, form: str) -> tuple[Vector, Codes, Matrix, Matrix]:
     """Weight, samples, mean and scatter of each class; the block holds tensors."""
-    X, y, weights = _with_weight(block)
+    X, y, weights = _with_weight(*block)
     owners = _owners(y, n_classes)
     weight, samples = owners.T @ weights, owners.sum(dim=0)
     safe = torch.where(weight > 0, weight, 1.0)
@@ -84,10 +84,9 @@ def _owners(y: Tensor, n_classes: int) -> Tensor:
     return owners.scatter_(1, y[:, None], 1.0)
 
 
-def _with_weight(block: Block) -> Block:
+def _with_weight(X: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Samples in float64, those of weight 0 left out."""
-    X, y, weights = block
     kept = weights > 0
     if not bool(kept.all()):
         X, y, weights = X[kept], y[kept], weights[kept]
-    return Block(X.double(), y, weights)
+    return X.double(), y, weights

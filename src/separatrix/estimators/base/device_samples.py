@@ -83,11 +83,12 @@ class DeviceBlocks:
         """The labels, sorted, and the code of each."""
         return self._blocks.in_class_order()
 
-    def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> list[Block] | None:
+    def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> Any:
         """One block of one sample in `every`; None if the samples are not all on the device."""
         if self._all is None:
             return None
-        return [Block(*(part[::every].contiguous() for part in self._all))]
+        parts: tuple[Any, ...] = self._all
+        return [Block(*(part[::every].contiguous() for part in parts))]
 
 
 def _narrow_codes(y: Codes, n_classes: int, device: Any) -> Any:
@@ -163,8 +164,12 @@ def map_rows(
     model: Any, X: Any, function: Callable[[Any], Any], *, obstacle: str | None = None
 ) -> Any:
     """The rows that `function` makes of samples: an array, or a tensor if X is one."""
-    keep = (lambda part: part) if is_tensor(X) else as_numpy
-    parts = map_samples(model, X, lambda part: keep(function(part)), obstacle=obstacle)
+    tensors = is_tensor(X)
+
+    def rows_of(part: Any) -> Any:
+        return function(part) if tensors else as_numpy(function(part))
+
+    parts = map_samples(model, X, rows_of, obstacle=obstacle)
     if len(parts) == 1:
         return parts[0]
     if not is_tensor(parts[0]):

@@ -66,15 +66,15 @@ class GaussianClasses(OnePass):
         blocks = in_memory(blocks)
         return self._learn(blocks, self._estimate(blocks))
 
-    def predict_log_proba(self, X: Any) -> Matrix:
+    def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class, (n, k); finite even if the probability underflows to 0."""
         return like(log_probabilities(as_numpy(self.decision_function(X))), X)
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k)."""
         return like(probabilities(as_numpy(self.decision_function(X))), X)
 
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """Scores: logarithms of probabilities, up to a constant for each sample."""
         raise NotImplementedError
 

@@ -46,20 +46,22 @@ class LinearMachine(Estimator):
         """Distance to each boundary, positive on its own side: (<w, x> + b) / |w|."""
         values = self.decision_function(X)
         norms = weight_norms(self.coef_)
-        return values / like(np.where(norms > 0, norms, 1.0), values)
+        distances: Matrix = values / like(np.where(norms > 0, norms, 1.0), values)
+        return distances
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Any) -> Matrix:
         """<w, x> + b at every boundary, (n, p), in float64; a block of rows at a time."""
         W = self.coef_
         if is_tensor(X):
             from separatrix.solvers.device_sums import product_on  # torch is optional
 
-            return product_on(X, dense(W)) + like(self.intercept_, X)
+            scores: Matrix = product_on(X, dense(W)) + like(self.intercept_, X)
+            return scores
         if issparse(X) or issparse(W):
             S = X @ W.T
             return np.asarray(S.toarray() if issparse(S) else S) + self.intercept_

@@ -213,5 +213,5 @@ def _balanced(A: Tensor, Y: Tensor) -> Tensor:
     return torch.where(heavier[:, None] == Y, A * share[:, None], A)
 
 
-def _host(values: Tensor) -> Any:
-    return as_numpy(values)
+def _host(values: Tensor) -> Vector:
+    return np.asarray(as_numpy(values))

@@ -23,8 +23,8 @@ def survey_block(block: Block) -> Vector:
     """Weight, number and stored values of samples with a weight, and whether the block is dense."""
     weights = block.weights
     if is_tensor(weights):
-        n = int((weights != 0).sum())
-        return np.array([float(weights.sum()), n, n * block.X.shape[1], 1], np.float64)
+        used = int((weights != 0).sum())
+        return np.array([float(weights.sum()), used, used * block.X.shape[1], 1], np.float64)
     n = np.count_nonzero(weights)
     if not issparse(block.X):
         stored = n * block.X.shape[1]
@@ -38,7 +38,8 @@ def survey_block(block: Block) -> Vector:
 def class_weights_of(block: Block, *, k: int) -> Vector:
     """Weight of the samples of each class, (k,)."""
     if is_tensor(block.y):
-        return np.asarray(as_numpy(block.y.bincount(block.weights, minlength=k).double()))
+        y: Any = block.y
+        return np.asarray(as_numpy(y.bincount(block.weights, minlength=k).double()))
     return np.bincount(block.y, block.weights, minlength=k).astype(np.float64)
 
 

@@ -31,7 +31,7 @@ def sums_on(
     block: Block, theta: Matrix, *, intercept: bool, hessian: bool, margin: bool
 ) -> tuple[float, Matrix, Matrix | None, float, float]:
     """The fields of `passes.Sums` over the samples of a block of tensors."""
-    X, y, weights = block
+    X, y, weights = _tensors(block)
     p, d = len(theta), theta.shape[1] - intercept
     T = torch.as_tensor(np.ascontiguousarray(theta), device=X.device)
     plain = p == 1 and not hessian and not margin and d <= MOST_FEATURES and X.is_contiguous()
@@ -82,7 +82,7 @@ def residuals(F: Tensor, y: Tensor, weights: Tensor) -> Residuals:
 
 def moments_on(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
     """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
-    X, y, weights = block
+    X, y, weights = _tensors(block)
     if theta is not None:
         T = torch.as_tensor(np.ascontiguousarray(theta), device=X.device)
         shares = residuals(_scores(X, T, intercept), y, weights).shares
@@ -99,12 +99,16 @@ def moments_on(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix
 
 def squares_on(block: Block) -> Vector:
     """Weighted sum over samples of each feature's square, (d,)."""
-    X, _, weights = block
+    X, _, weights = _tensors(block)
     found = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
     for rows in row_blocks(len(X), rows_that_fit(8 * X.shape[1], HESSIAN_BYTES)):
         found += weights[rows] @ X[rows].square()
     squares: Vector = as_numpy(found)
     return squares
+
+
+def _tensors(block: Block) -> tuple[Tensor, Tensor, Tensor]:
+    return block
 
 
 def _scores(X: Tensor, T: Tensor, intercept: bool) -> Tensor:

@@ -19,7 +19,7 @@ PROGRAMS = 8  # for each multiprocessor
 
 
 @triton.jit
-def _binary_pass(
+def _binary_pass(  # type: ignore[no-untyped-def]
     X, y, weights, theta, sums, n, d, tiles,
     ROWS: tl.constexpr, WIDTH: tl.constexpr, INTERCEPT: tl.constexpr,
 ):  # fmt: skip
