@@ -8,16 +8,17 @@ import pytest
 from separatrix.data.deformed import ELASTIC, ELASTIC_BITS, UNIT, DeformedDigits, _numbers, _splines
 from separatrix.errors import DataError, ParameterError
 
-BYTES = "17ee"  # of the hash of 300 images: the stream is part of every result that names a seed
+BYTES = "c6a10bf80ca2a033"  # of the hash of 300 images: the stream is part of every result that names a seed
 
 
 def strokes(n=20):
     """Images with a stroke each, and the labels 0 to 9."""
     rng = np.random.default_rng(0)
     rows, columns = np.divmod(np.arange(784), 28)
-    slope, middle = rng.uniform(-1, 1, (n, 1)), rng.uniform(10, 18, (n, 1))
-    distance = np.abs(columns - middle - slope * (rows - 13.5)) + 8 * ((rows < 4) | (rows > 23))
-    return np.clip(510 - 170 * distance, 0, 255).astype(np.uint8), np.arange(n) % 10
+    slope, middle = rng.integers(-16, 17, (n, 1)), rng.integers(160, 289, (n, 1))
+    distance = np.abs(16 * columns - middle - slope * (2 * rows - 27) // 2)
+    distance = distance + 128 * ((rows < 4) | (rows > 23))
+    return np.clip(510 - 11 * distance, 0, 255).astype(np.uint8), np.arange(n) % 10
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """An endless stream of deformed digits: image number i is a function of i alone, on every device.
 
-The recipe is that of Loosli, Canu and Bottou: with t_x and t_y the slopes of an image along columns and rows,
-(f_x, f_y) a smooth random field of displacements and b a random number,
+The recipe is that of Loosli, Canu and Bottou: with t_x and t_y the slopes of an image along columns and
+rows, (f_x, f_y) a smooth random field of displacements and b a random number,
 
     image + f_x t_x + f_y t_y + b sqrt(t_x^2 + t_y^2)
 
