@@ -8,7 +8,7 @@ import pytest
 from separatrix.data.deformed import ELASTIC, ELASTIC_BITS, UNIT, DeformedDigits, _numbers, _splines
 from separatrix.errors import DataError, ParameterError
 
-BYTES = "c6a10bf80ca2a033"  # of the hash of 300 images: the stream is part of every result that names a seed
+BYTES = "c6a10bf80ca2a033"  # the hash of 300 images: results that name a seed depend on them
 
 
 def strokes(n=20):
