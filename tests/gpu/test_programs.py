@@ -226,3 +226,12 @@ def test_a_pass_of_logistic_regression_reads_each_row_once_and_adds_the_same():
                 plain = device_passes.sums_on(block, theta, **options)
             np.testing.assert_allclose(by_triton[0], plain[0], rtol=1e-12)
             np.testing.assert_allclose(by_triton[1], plain[1], rtol=0, atol=1e-10 * n)
+
+
+def test_lowest_scores_of_groups_are_those_of_torch():
+    from separatrix.solvers.nearest import cuda
+
+    S = np.random.default_rng(0).normal(size=(37, 64 * 130)).astype(np.float32)
+    S[3, 64:128] = np.inf
+    by_triton, plain = both(cuda, "_minima", S)
+    np.testing.assert_array_equal(by_triton[0], plain[0])

@@ -1,8 +1,9 @@
 """One pass of logistic regression of two classes over the samples on a GPU, which are read once.
 
 Every program takes tiles of rows in turn: scores, residuals and their products with the rows while these
-are in registers. Its sums go to a row of its own, and the rows are added afterwards, so that the result is
-the same each time.
+are in registers. All threads of a warp have the score of a row; it goes through a few bytes of memory, so
+that only one of them computes its exponential and logarithm. The sums of a program go to a row of its own,
+and the rows are added afterwards, so that the result is the same each time.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import triton.language as tl
 Tensor = Any
 TILE_VALUES = 4096  # of a tile of rows, which a program has in registers
 PROGRAMS = 8  # for each multiprocessor
+WARPS = 4
 
 
 @triton.jit
 def _binary_pass(  # type: ignore[no-untyped-def]
-    X, y, weights, theta, sums, n, d, tiles,
+    X, y, weights, theta, scores, sums, n, d, tiles,
     ROWS: tl.constexpr, WIDTH: tl.constexpr, INTERCEPT: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
@@ -39,9 +41,13 @@ def _binary_pass(  # type: ignore[no-untyped-def]
             mask=there[:, None] & inside[None, :],
             other=0.0,
         )
+        own_scores = scores + program * ROWS + tl.arange(0, ROWS)
+        tl.store(own_scores, tl.sum(x * w[None, :], axis=1))
+        tl.debug_barrier()
         side = 2.0 * tl.load(y + rows, mask=there, other=0).to(tl.float64) - 1.0
         weight = tl.load(weights + rows, mask=there, other=0.0)
-        z = side * (tl.sum(x * w[None, :], axis=1) + bias)
+        z = side * (tl.load(own_scores) + bias)
+        tl.debug_barrier()
         small = tl.exp(-tl.abs(z))
         losses += weight * (tl.where(z > 0, 0.0, -z) + tl.log(1.0 + small))
         pull = -side * weight * tl.where(z > 0, small, 1.0) / (1.0 + small)
@@ -61,8 +67,10 @@ def binary_pass(X: Tensor, y: Tensor, weights: Tensor, theta: Tensor, intercept:
     tiles = triton.cdiv(n, rows)
     programs = min(tiles, _programs(X.device))
     sums = torch.empty((programs, d + 2), dtype=torch.float64, device=X.device)
+    scores = torch.empty((programs, rows), dtype=torch.float64, device=X.device)
     _binary_pass[(programs,)](
-        X, y, weights, theta, sums, n, d, tiles, ROWS=rows, WIDTH=width, INTERCEPT=intercept
+        X, y, weights, theta, scores, sums, n, d, tiles,
+        ROWS=rows, WIDTH=width, INTERCEPT=intercept, num_warps=WARPS,
     )  # fmt: skip
     found = sums.sum(dim=0)
     return found if intercept else found[:-1]
