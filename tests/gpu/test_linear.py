@@ -200,12 +200,13 @@ def test_samples_in_main_memory_are_copied_in_blocks():
 def test_logistic_regression_streams_samples_that_do_not_fit():
     from separatrix.estimators.base import device_samples
 
-    X, y = clouds(size(100_000, 900), 12, classes=2)
-    here = fitted(s.LogisticRegression(), "cpu", X, y)
+    X, y = clouds(size(100_000, 900), 12, classes=2, spread=1.0)
+    model = s.LogisticRegression(tol=1e-7)
+    here = fitted(model, "cpu", X, y)
     before = device_samples.free_bytes
     device_samples.free_bytes = lambda device: X.nbytes
     try:
-        there = fitted(s.LogisticRegression(), "cuda", X, y)
+        there = fitted(model, "cuda", X, y)
     finally:
         device_samples.free_bytes = before
     close(there.objective_, here.objective_, 1e-7)

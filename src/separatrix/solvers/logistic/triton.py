@@ -15,19 +15,20 @@ import triton
 import triton.language as tl
 
 Tensor = Any
-TILE_VALUES = 4096  # of a tile of rows, which a program has in registers
-PROGRAMS = 8  # for each multiprocessor
-WARPS = 4
+TILE_VALUES = 1024  # of a tile of rows, which a program has in registers
+PROGRAMS = 32  # of one warp, for each multiprocessor
+WARPS = 1
 
 
 @triton.jit
 def _binary_pass(  # type: ignore[no-untyped-def]
     X, y, weights, theta, scores, sums, n, d, tiles,
-    ROWS: tl.constexpr, WIDTH: tl.constexpr, INTERCEPT: tl.constexpr,
+    ROWS: tl.constexpr, WIDTH: tl.constexpr, INTERCEPT: tl.constexpr, EVEN: tl.constexpr,
 ):  # fmt: skip
+    length = tl.multiple_of(d, 2) if EVEN else d  # then two values are read at once
     program = tl.program_id(0)
     columns = tl.arange(0, WIDTH)
-    inside = columns < d
+    inside = columns < length
     w = tl.load(theta + columns, mask=inside, other=0.0)
     bias = tl.load(theta + d) if INTERCEPT else 0.0
     gradient = tl.zeros((ROWS, WIDTH), dtype=tl.float64)
@@ -37,7 +38,7 @@ def _binary_pass(  # type: ignore[no-untyped-def]
         rows = (tile * ROWS + tl.arange(0, ROWS)).to(tl.int64)
         there = rows < n
         x = tl.load(
-            X + rows[:, None] * d + columns[None, :],
+            X + rows[:, None] * length + columns[None, :],
             mask=there[:, None] & inside[None, :],
             other=0.0,
         )
@@ -70,7 +71,7 @@ def binary_pass(X: Tensor, y: Tensor, weights: Tensor, theta: Tensor, intercept:
     scores = torch.empty((programs, rows), dtype=torch.float64, device=X.device)
     _binary_pass[(programs,)](
         X, y, weights, theta, scores, sums, n, d, tiles,
-        ROWS=rows, WIDTH=width, INTERCEPT=intercept, num_warps=WARPS,
+        ROWS=rows, WIDTH=width, INTERCEPT=intercept, EVEN=d % 2 == 0, num_warps=WARPS,
     )  # fmt: skip
     found = sums.sum(dim=0)
     return found if intercept else found[:-1]
