@@ -33,6 +33,7 @@ MODULES = {
     "virtual": "gpu_virtual",
     "linear": "gpu_linear",
     "deformed": "gpu_linear",
+    "digits": "gpu_digits",
 }
 
 
