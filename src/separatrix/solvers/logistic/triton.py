@@ -15,16 +15,16 @@ import triton
 import triton.language as tl
 
 Tensor = Any
-TILE_ROWS = 256  # that a program takes at a time
-VALUES = 2048  # of rows that it has in registers
-WARPS = 4
-PROGRAMS = 8  # for each multiprocessor
+TILE_ROWS = 64  # that a program takes at a time
+VALUES = 4096  # of rows that it has in registers
+WARPS = 2
+PROGRAMS = 16  # for each multiprocessor
 
 
 @triton.jit
 def _rows(X, first, n, d, ROWS: tl.constexpr, WIDTH: tl.constexpr, EVEN: tl.constexpr):  # type: ignore[no-untyped-def]
     length = tl.multiple_of(d, 2) if EVEN else d  # then two values are read at once
-    rows = first + tl.arange(0, ROWS)
+    rows = (first + tl.arange(0, ROWS)).to(tl.int64)
     columns = tl.arange(0, WIDTH)
     there = (rows < n)[:, None] & (columns < length)[None, :]
     return tl.load(X + rows[:, None] * length + columns[None, :], mask=there, other=0.0)
@@ -45,7 +45,7 @@ def _binary_pass(  # type: ignore[no-untyped-def]
     pulls = tl.zeros((TILE,), dtype=tl.float64)
     own = scratch + program * TILE
     for tile in range(program, tiles, tl.num_programs(0)):
-        start = tile.to(tl.int64) * TILE
+        start = tile * TILE
         for part in range(0, TILE, ROWS):
             x = _rows(X, start + part, n, d, ROWS, WIDTH, EVEN)
             tl.store(own + part + tl.arange(0, ROWS), tl.sum(x * w[None, :], axis=1))
