@@ -15,9 +15,9 @@ import triton
 import triton.language as tl
 
 Tensor = Any
-TILE_ROWS = 64  # that a program takes at a time
-VALUES = 4096  # of rows that it has in registers
-WARPS = 2
+TILE_ROWS = 16  # that a program takes at a time
+VALUES = 1024  # of rows that it has in registers
+WARPS = 1
 PROGRAMS = 16  # for each multiprocessor
 
 
