@@ -31,6 +31,9 @@ MODULES = {
     "neighbors": "gpu_neighbors",
     "million": "gpu_million",
     "virtual": "gpu_virtual",
+    "linear": "gpu_linear",
+    "deformed": "gpu_linear",
+    "digits": "gpu_digits",
 }
 
 

@@ -27,8 +27,12 @@ def neighbors():
     third, third_notes = neighbors_on_gpu(
         scaled[0] + noise, scaled[1], name="with noise: no integers"
     )
+    rng = np.random.default_rng(0)
+    many, asked = (rng.standard_normal((n, 128), dtype=np.float32) for n in (1_000_000, 10_000))
+    fourth, fourth_notes = neighbors_on_gpu(many, asked, name="128 Gaussian features")
     fitted, predicted = predictions(data)
-    rows += [*more, *third, fitted, predicted]
+    rows += [*more, *third, *fourth, fitted, predicted]
+    third_notes += fourth_notes
     return rows, notes + more_notes + third_notes
 
 

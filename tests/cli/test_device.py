@@ -33,21 +33,21 @@ def test_a_saved_model_predicts_on_the_chosen_device(no_gpu, tmp_path):
 
 
 def test_a_gpu_is_refused_for_models_without_a_device(tmp_path):
-    words = ("fit", "iris", "--model", "logistic", "--out", tmp_path / "a.model", "--device")
+    words = ("fit", "iris", "--model", "perceptron", "--out", tmp_path / "a.model", "--device")
 
     refused = run(*words, "cuda", code=1).stderr
     run(*words, "cpu")
 
     assert "no part of this model can run on a GPU" in refused
-    assert "hint: svm, kernel-perceptron and knn can" in refused
+    assert "hint: svm, logistic, lda and knn can" in refused
 
 
 def test_a_comparison_sets_the_device_of_the_models_that_have_one(no_gpu):
     words = ("compare", "iris", "--cv", 2, "--repeats", 1, "-q", "--models")
     missing = run(*words, "lda,svm", "--device", "cuda", code=1)
     assert missing.stderr == "Error: no GPU was found\n"
-    run(*words, "lda", "--device", "cuda", code=1)
-    run(*words, "lda", "--device", "cpu")
+    run(*words, "perceptron", "--device", "cuda", code=1)
+    run(*words, "perceptron", "--device", "cpu")
 
 
 def test_the_plan_of_a_fit_names_the_device():

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "tests" / "gpu").glob("test_*.py"))
-QUICK = ("test_svc", "test_neighbors")  # the other modules take long
+QUICK = ("test_svc", "test_neighbors", "test_linear")  # the other modules take long
 NOT_NEEDED = (
     "rich",
     "click",
@@ -38,7 +38,8 @@ USE_ESTIMATORS = """
 import numpy as np
 import separatrix
 X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20) % 3
-for name in ("SVC", "SVCCV", "KernelPerceptron", "KernelPerceptronCV", "KNeighborsClassifier"):
+for name in ("SVC", "SVCCV", "KernelPerceptron", "KernelPerceptronCV", "KNeighborsClassifier",
+             "LogisticRegression", "LinearSVC", "GaussianNB", "RandomFourier", "PolynomialMap"):
     assert "device" in getattr(separatrix, name)._get_param_names()
 separatrix.SVC(kernel="linear").fit(X, y).predict(X)
 separatrix.KNeighborsClassifier().fit(X, y).predict(X)
@@ -118,6 +119,7 @@ def test_estimators_with_a_device_need_no_optional_packages():
 @pytest.mark.slow
 def test_gpu_benchmarks_need_no_optional_packages():
     code = "import benchmarks.gpu as gpu; gpu.parse_arguments(['svc', '--out', 'x'])\n"
-    code += "import benchmarks.gpu_svc, benchmarks.gpu_million, benchmarks.gpu_ceilings"
+    code += "import benchmarks.gpu_svc, benchmarks.gpu_million, benchmarks.gpu_ceilings\n"
+    code += "import benchmarks.gpu_linear, benchmarks.gpu_digits"
     done = run_python("-c", BLOCK_IMPORTS + code)
     assert done.returncode == 0, done.stderr

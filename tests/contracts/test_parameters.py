@@ -36,10 +36,10 @@ KernelPerceptron ties='first' predictor='best' device='gpu' time_limit=0 shuffle
 KernelPerceptronCV kernels=[] kernels='rbf' kernels=['precomputed'] device='gpu'
 LogisticRegression C=0.0 C='best' C=float('nan') l1_ratio=1.5 l1_ratio=True penalty='l0' dual=True tol=0.0
 LogisticRegression max_iter=-1 posterior='mcmc' predictive='exact' intercept_precision=0.0 n_jobs=0
-LogisticRegression solver='sgd' class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
+LogisticRegression device='gpu' solver='sgd' class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
 LinearSVC penalty=None loss='log' dual='maybe' dual=1 tol=0.0 C=-1.0 C=float('nan') multi_class='ovo'
 LinearSVC fit_intercept='yes' intercept_scaling=0 intercept_scaling=1e200 class_weight='heavy' n_jobs=0
-LinearSVC random_state='seed' max_iter=-1 regularize_intercept=None time_limit=0
+LinearSVC device='gpu' random_state='seed' max_iter=-1 regularize_intercept=None time_limit=0
 SubgradientSVC loss='huber' alpha=0.0 alpha=float('inf') alpha='small' eps=-1e-9 eps=float('nan') mu=-1
 SubgradientSVC max_iter=0 max_iter=1.5 average='yes' keep_iterates=0 keep_iterates=None n_jobs=0
 SubgradientSVC class_weight='heavy' class_weight={0:-1.0} time_limit=0
@@ -47,9 +47,9 @@ SVC C=0 C='1' tol=-1 max_iter=-2 multi_class='pairs' stop='never' calibration='i
 SVC decision_function_shape='x' time_limit=0 cache_size=0 n_jobs=0 class_weight='heavy' device=None
 SVC shrinking=None warm_start=1 probability=1 device='gpu'
 SVCCV Cs=[] Cs=1.0 Cs=[1.0,-1.0] gammas=[] widen=-1 kernels=['precomputed'] time_limit=-1 device='gpu'
-LinearDiscriminantAnalysis solver='qr' n_components=0 tol=-1 store_covariance='no' priors='half'
+LinearDiscriminantAnalysis device='gpu' solver='qr' n_components=0 tol=-1 store_covariance='no' priors='half'
 QuadraticDiscriminantAnalysis solver='lsqr' reg_param=1.5 tol=-1 priors=[0,0,0] priors=[0.5,0.5]
-FisherDiscriminant n_components=1.5 ridge=-1.0 threshold='mean' threshold=float('inf')
+FisherDiscriminant device='gpu' n_components=1.5 ridge=-1.0 threshold='mean' threshold=float('inf')
 LeastSquaresClassifier ridge=-1.0 ridge='best' ridge=[] max_norm=0.0 features='poly'
 LeastSquaresClassifier ridge=[1.0,float('nan')]
 MultinomialNB alpha=-1 alpha='much' alpha=[[1.0]] alpha=[1.0]*3 class_prior=[0.5,0.5] fit_prior='yes'
@@ -60,10 +60,10 @@ NearestCentroid metric='cosine' shrink_threshold=0.0 shrink_threshold=-1 priors=
 NearestCentroid priors=[0.5,0.5]
 RadiusNeighborsClassifier radius=-1.0 radius=None radius='wide' weights='much' metric='hyperbolic' p=0
 RadiusNeighborsClassifier outlier_label=[0,1] ties='first' n_jobs=0 algorithm='tree' leaf_size=0
-GaussianNB priors=[-0.5,0.5,1.0] priors=[0.1,0.9] var_smoothing=-1e-9
+GaussianNB device=None priors=[-0.5,0.5,1.0] priors=[0.1,0.9] var_smoothing=-1e-9
 PolynomialMap degree=0 degree=2.5 kernel='rbf' memory_limit=0 gamma=2.0 coef0=-1 include_bias=2
 Nystroem kernel='gauss' kernel=3 gamma=-1.0 gamma='wide' n_components=0 n_jobs=0 kernel_params=[1.0]
-RandomFourier gamma=0.0 gamma='wide' n_components=1.5 random_state=-1
+RandomFourier device='gpu' gamma=0.0 gamma='wide' n_components=1.5 random_state=-1
 """
 CASES = [
     (line.split()[0], *case.split("=", 1))

@@ -208,3 +208,30 @@ def test_the_matrix_on_a_gpu_is_that_of_the_cpu():
                 np.testing.assert_allclose(found, kernel.block(X[rows], X), atol=atol, rtol=atol)
                 diagonal = backends.as_numpy(gram.diagonal())
                 np.testing.assert_allclose(diagonal, kernel.diagonal(X), rtol=max(atol, 1e-12))
+
+
+def test_a_pass_of_logistic_regression_reads_each_row_once_and_adds_the_same():
+    from separatrix.solvers.logistic import device_passes
+    from separatrix.types import Block
+
+    rng = np.random.default_rng(0)
+    for n, d, intercept in ((777, 13, True), (300, 64, False), (5, 1, True), (50, 300, True)):
+        with case(n, d, intercept):
+            X, y = rng.normal(size=(n, d)), rng.integers(0, 2, n)
+            block = Block(*map(tensor, (X, y, rng.uniform(0, 2, n))))
+            theta = rng.normal(size=(1, d + intercept))
+            options = {"intercept": intercept, "hessian": False, "margin": False}
+            by_triton = device_passes.sums_on(block, theta, **options)
+            with without_triton(device_passes):
+                plain = device_passes.sums_on(block, theta, **options)
+            np.testing.assert_allclose(by_triton[0], plain[0], rtol=1e-12)
+            np.testing.assert_allclose(by_triton[1], plain[1], rtol=0, atol=1e-10 * n)
+
+
+def test_lowest_scores_of_groups_are_those_of_torch():
+    from separatrix.solvers.nearest import cuda
+
+    S = np.random.default_rng(0).normal(size=(37, 64 * 130)).astype(np.float32)
+    S[3, 64:128] = np.inf
+    by_triton, plain = both(cuda, "_minima", S)
+    np.testing.assert_array_equal(by_triton[0], plain[0])

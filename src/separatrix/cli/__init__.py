@@ -106,6 +106,24 @@ def compile_(models: tuple[str, ...], quiet: bool, as_json: bool) -> None:
         click.echo(f"{spent:6.1f} s  {names}")
 
 
+@main.command("warm-up", cls=Command)
+@quiet_option
+@json_option
+def warm_up(quiet: bool, as_json: bool) -> None:
+    """Compile the GPU programs, so that the first fit of a process does not wait for it.
+
+    The result is kept in Triton's cache, of which TRITON_CACHE_DIR sets the folder.
+    """
+    from separatrix.app.warm_up import warm_up
+
+    seconds = warm_up(progress=False if quiet else None)
+    if as_json:
+        show_json([{"model": name, "seconds": spent} for name, spent in seconds.items()])
+        return
+    for name, spent in seconds.items():
+        click.echo(f"{spent:6.1f} s  {name}")
+
+
 for command in (
     experiments.compare,
     experiments.run,

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils import Tags
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.parameters import flag, with_parameters
+from separatrix.estimators.base.parameters import choice, flag, with_parameters
 from separatrix.estimators.naive_bayes import DiscreteBayes, require_counts
 from separatrix.runtime.blocks import default_budget
+from separatrix.runtime.device import DEVICES, as_numpy, dtype_of, is_tensor, like
 from separatrix.solvers.categorical_bayes import (
     CategoryCounts,
     categorical,
@@ -47,6 +48,8 @@ class CategoricalNB(DiscreteBayes):
     min_categories
         Least number of categories of each feature, one number or (d,), for categories that training may
         not have. None: as many as were met.
+    device
+        As in `LinearDiscriminantAnalysis`.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class CategoricalNB(DiscreteBayes):
     fit_prior: bool = flag(True)
     class_prior: Any = None
     min_categories: Any = None
+    device: str = choice(*DEVICES)
 
     @property
     def category_count_(self) -> list[Matrix]:
@@ -113,7 +117,7 @@ class CategoricalNB(DiscreteBayes):
     def _part(self, block: Block, n_classes: int) -> CategoryCounts:
         X = _categories("CategoricalNB", block.X)
         self._least_sizes(X.shape[1])  # an error before the work
-        _require_room(n_classes, X.max(axis=0) + 1)
+        _require_room(n_classes, as_numpy(X.amax(dim=0) if is_tensor(X) else X.max(axis=0)) + 1)
         return count_categories(X, block.y, block.weights, n_classes)
 
     def _learn(self) -> Self:
@@ -140,7 +144,7 @@ class CategoricalNB(DiscreteBayes):
 
     def _joint_of(self, X: Any) -> Joint:
         X = _categories("CategoricalNB", X)
-        unknown = np.argwhere(self.n_categories_ <= X)
+        unknown = np.argwhere(as_numpy(like(self.n_categories_, X) <= X))
         if len(unknown):
             i, j = unknown[0]
             raise DataError(
@@ -150,17 +154,18 @@ class CategoricalNB(DiscreteBayes):
         return categorical_log_joint(self._likelihood, self.class_log_prior_, X)
 
 
-def _categories(owner: str, X: Any) -> Codes:
+def _categories(owner: str, X: Any) -> Any:
     """Samples as categories, (n, d), int64 and C-contiguous."""
     require_counts(owner, X)
-    if X.dtype.kind not in "biu":
-        bad = X[(np.rint(X) != X) | (X > LARGEST_CODE)]
-        if bad.size:
+    if dtype_of(X).kind not in "biu":
+        whole = X.round() if is_tensor(X) else np.rint(X)
+        bad = X[(whole != X) | (X > LARGEST_CODE)]
+        if len(bad):
             raise DataError(
-                f"{owner} needs categories 0, 1, 2, ...; got {bad.flat[0]:g}: encode the features with "
+                f"{owner} needs categories 0, 1, 2, ...; got {float(bad[0]):g}: encode the features with "
                 "OrdinalEncoder, or use GaussianNB, a Gaussian per class"
             )
-    return np.ascontiguousarray(X, dtype=np.int64)
+    return X.long() if is_tensor(X) else np.ascontiguousarray(X, dtype=np.int64)
 
 
 def _require_room(n_classes: int, sizes: Codes) -> None:

@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import Tags
 
-from separatrix.estimators.base.parameters import flag, with_parameters
+from separatrix.estimators.base.parameters import choice, flag, with_parameters
 from separatrix.estimators.naive_bayes import CountingBayes, require_counts
+from separatrix.runtime.device import DEVICES
 from separatrix.solvers.naive_bayes import Joint, complement, log_joint
 from separatrix.types import Vector
 
@@ -34,6 +35,8 @@ class ComplementNB(CountingBayes):
         As in `MultinomialNB`, for `class_log_prior_` only.
     norm
         Whether to divide the weights of a class by their sum, the second half of the paper's algorithm.
+    device
+        As in `LinearDiscriminantAnalysis`.
 
     Attributes
     ----------
@@ -63,6 +66,7 @@ class ComplementNB(CountingBayes):
     fit_prior: bool = flag(True)
     class_prior: Any = None
     norm: bool = flag(False)
+    device: str = choice(*DEVICES)
 
     _fit_likelihood = staticmethod(complement)
 

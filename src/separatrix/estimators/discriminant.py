@@ -6,12 +6,13 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
+from separatrix.estimators.base.device_samples import map_rows
 from separatrix.estimators.base.gaussian_classes import (
     Estimates,
     GaussianClasses,
@@ -21,11 +22,13 @@ from separatrix.estimators.base.gaussian_classes import (
     require_spread,
     warn_of_rank,
 )
+from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.parameters import choice, flag, integer, real, with_parameters
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.runtime.device import DEVICES, as_numpy, is_tensor, like
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import in_order, thread_count
 from separatrix.runtime.warnings import warn_user
@@ -57,7 +60,7 @@ SMALL = 50  # features: below, an eigendecomposition is over before a thread has
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    ClassifierMixin,
+    TakesTensors,
     LinearMachine,
     GaussianClasses,
 ):
@@ -85,6 +88,8 @@ class LinearDiscriminantAnalysis(
         For "svd": least deviation of a direction, of features scaled to 1, that is not left out.
     covariance_estimator
         For "lsqr" and "eigen": anything with `fit` and `covariance_`, fitted to each class's rows.
+    device
+        "auto", "cpu" or "cuda": where to compute. "auto" stays on the CPU unless samples are on a GPU.
 
     Attributes
     ----------
@@ -119,10 +124,11 @@ class LinearDiscriminantAnalysis(
     store_covariance: bool = flag(False)
     tol: float = real(1e-4, least=0)
     covariance_estimator: Any = None
+    device: str = choice(*DEVICES)
 
     _flexible = ("lsqr", "eigen")
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: Any) -> Any:
         """Coordinates of samples along the axes, (n, c)."""
         check_is_fitted(self)
         if self.solver == "lsqr":
@@ -130,7 +136,9 @@ class LinearDiscriminantAnalysis(
                 "transform not implemented for 'lsqr', which has no axes; use solver='svd' or 'eigen'"
             )
         X = check_samples(self, X, reset=False)
-        return positions(X, self.scalings_[:, : self._n_features_out], getattr(self, "xbar_", 0.0))
+        return positions(
+            self, X, self.scalings_[:, : self._n_features_out], getattr(self, "xbar_", 0.0)
+        )
 
     @property
     def _needed_form(self) -> str:
@@ -191,7 +199,7 @@ class LinearDiscriminantAnalysis(
 
 
 @with_parameters
-class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
+class QuadraticDiscriminantAnalysis(TakesTensors, GaussianClasses):
     """Gaussian classes, each with its own covariance: the likeliest class, by quadratic boundaries.
 
     Learns in one pass from the weight, mean and scatter of each class. It has d (d + 3) / 2 numbers to
@@ -211,6 +219,8 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
     tol
         A singular covariance of a class gets this share of each feature's variance within the classes
         added, and a warning says so. Other covariances are taken as they are.
+    device
+        As in `LinearDiscriminantAnalysis`.
 
     Attributes
     ----------
@@ -241,12 +251,20 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
     store_covariance: bool = flag(False)
     tol: float = real(1e-4, least=0)
     covariance_estimator: Any = None
+    device: str = choice(*DEVICES)
 
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """Score of each class, (n, k), or of the second of two less that of the first, (n,)."""
         check_is_fitted(self, "rotations_")
         X = check_samples(self, X, reset=False)
+        S = like(map_rows(self, X, self._scores), X)
+        return S[:, 1] - S[:, 0] if S.shape[1] == 2 else S
+
+    def _scores(self, X: Any) -> Matrix:
+        """Score of each class, (n, k)."""
         model = quadratic(self.means_, self._axes, self.priors_)
+        if is_tensor(X):
+            return model.scores(X)
         S = np.empty((X.shape[0], len(self.classes_)))
         size = max(FEWEST_ROWS, rows_that_fit(8 * X.shape[1], MEBIBYTE))
         blocks = list(row_blocks(len(S), size))
@@ -257,12 +275,12 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
         )
         for rows, part in zip(blocks, scored, strict=True):
             S[rows] = part
-        return S[:, 1] - S[:, 0] if S.shape[1] == 2 else S
+        return S
 
     def predict(self, X: Any) -> Any:
         """Likeliest class of each sample, (n,)."""
         values = self.decision_function(X)
-        return self.classes_[winners(values)]
+        return like(self.classes_[as_numpy(winners(values))], X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

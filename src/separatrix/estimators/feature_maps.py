@@ -6,9 +6,7 @@ approximate a kernel, for data sets too large for the kernel matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY
-from functools import partial
 from math import isqrt
 from typing import Any, Self
 
@@ -23,10 +21,13 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.errors import DataError, MemoryBudgetError, ParameterError
-from separatrix.estimators.base.kernel_machine import KernelMachine
+from separatrix.errors import MemoryBudgetError, ParameterError
+from separatrix.estimators.base.device_samples import map_rows
+from separatrix.estimators.base.kernel_machine import KernelMachine, gpu_obstacle
+from separatrix.estimators.base.nystroem_kernel import resolve_nystroem_kernel
 from separatrix.estimators.base.parameters import (
     Estimator,
+    choice,
     flag,
     integer,
     real,
@@ -35,8 +36,6 @@ from separatrix.estimators.base.parameters import (
 )
 from separatrix.estimators.base.prepare import check_samples, generator
 from separatrix.kernels.base import Kernel, Precomputed
-from separatrix.kernels.callables import FromCallable
-from separatrix.kernels.composed import Normalized
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.features import (
     Monomials,
@@ -44,15 +43,15 @@ from separatrix.kernels.features import (
     fourier_map,
     inverse_root,
 )
-from separatrix.kernels.names import MUST_BE, resolve_kernel, width
+from separatrix.kernels.names import MUST_BE, width
 from separatrix.kernels.prepared import SMALL
-from separatrix.kernels.vector_kernels import Linear, Polynomial
+from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
+from separatrix.runtime.device import DEVICES, as_numpy, is_tensor
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix
 
 FLOATS = (np.float64, np.float32)
-NAMED_PARAMETERS = {"gamma": "auto", "coef0": 1.0, "degree": 3}  # of kernels by name, with defaults
 NAME_BYTES = 64  # of one feature name, about
 # blocks of this side are computed in float64: the inverted matrix must not be rounded to float32
 SIDE = isqrt(SMALL)
@@ -110,6 +109,7 @@ class PolynomialMap(TransformerMixin, Estimator):
     include_bias: bool = flag(True)
     interaction_only: bool = flag(False)
     memory_limit: float | None = real(None, above=0)
+    device: str = choice(*DEVICES)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Count the features of samples X, (n, d); y is not used."""
@@ -125,6 +125,13 @@ class PolynomialMap(TransformerMixin, Estimator):
         """Monomials of samples X, (n, n_output_features_); CSR if X is sparse."""
         check_is_fitted(self)
         X = check_samples(self, X, dtype=FLOATS, reset=False)
+        return map_rows(self, X, self._map)
+
+    def _map(self, X: Any) -> Any:
+        if is_tensor(X):
+            from separatrix.kernels.device_features import monomials_on  # torch is optional
+
+            return monomials_on(self.monomials_, X)
         return self.monomials_.map(X, limit=self._limit)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -194,8 +201,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         given by name, unless set above.
     n_components, random_state
         Number of landmarks and features, at least 1; seed, generator or None, for drawing them.
-    n_jobs
-        Threads; None for all cores.
+    n_jobs, device
+        Threads, None for all cores; where to transform, as in `RandomFourier`.
 
     Attributes
     ----------
@@ -234,18 +241,19 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
     n_components: int = integer(100, least=1)
     random_state: Any = None
     n_jobs: int | None = threads()
+    device: str = choice(*DEVICES)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw landmarks from samples X, (n, d), or (n, n) if precomputed; y is not used."""
         self._check_parameters()
         X = check_samples(self, X, dtype=FLOATS)
-        kernel = _resolve_nystroem_kernel(self, X)
+        kernel = resolve_nystroem_kernel(self, X)
         if isinstance(kernel, Precomputed):
             X = symmetric_matrix(X, name="X (kernel='precomputed')")
         landmarks = self._draw(X.shape[0])
 
         self.kernel_ = kernel
-        self.components_ = X[landmarks]
+        self.components_ = as_numpy(X[landmarks])
         self.component_indices_ = landmarks
         found = inverse_root(self._with_landmarks(self.components_))
         if not found.definite:
@@ -258,11 +266,22 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         self._n_features_out = len(landmarks)
         return self
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: Any) -> Any:
         """Features of samples X, (n, m); if precomputed, X is their kernel with all training rows."""
         check_is_fitted(self)
         X = check_samples(self, X, dtype=FLOATS, reset=False)
-        return self._with_landmarks(X, self.normalization_)
+        kernel = self.kernel_
+        obstacle = "a precomputed kernel" if self._precomputed else gpu_obstacle(kernel, X)
+
+        def features(part: Any) -> Any:
+            if not is_tensor(part):
+                return self._with_landmarks(part, self.normalization_)
+            from separatrix.kernels import device_features as maps  # torch is optional
+
+            landmarks = maps.landmarks_on(part.device, kernel, self.components_)
+            return maps.nystroem_on(kernel, part, landmarks, self.normalization_)
+
+        return map_rows(self, X, features, obstacle=obstacle)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -319,6 +338,8 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         1 / d.
     n_components, random_state
         Number of frequencies and features, at least 1; seed, generator or None, for drawing them.
+    device
+        "auto", "cpu" or "cuda": where to transform. "auto" stays on the CPU unless samples are on a GPU.
 
     Attributes
     ----------
@@ -345,6 +366,7 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
     _: KW_ONLY
     n_components: int = integer(100, least=1)
     random_state: Any = None
+    device: str = choice(*DEVICES)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw frequencies and phases for samples X, (n, d); y is not used."""
@@ -361,10 +383,17 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         self._n_features_out = self.n_components
         return self
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: Any) -> Any:
         """Features of samples X, (n, n_components)."""
         check_is_fitted(self)
         X = check_samples(self, X, dtype=FLOATS, reset=False)
+        return map_rows(self, X, self._map)
+
+    def _map(self, X: Any) -> Any:
+        if is_tensor(X):
+            from separatrix.kernels.device_features import fourier_on  # torch is optional
+
+            return fourier_on(X, self.random_weights_, self.random_offset_)
         F = fourier_map(X, self.random_weights_, self.random_offset_)
         return F.astype(X.dtype, copy=False)
 
@@ -384,47 +413,3 @@ def _require_memory(owner: str, n_components: int, what: str, size: int) -> None
             f"{what} need {in_words(size)}; the limit is {in_words(default_budget())}: lower "
             f"`n_components` of {owner}, which is {n_components}"
         )
-
-
-def _resolve_nystroem_kernel(model: Any, X: Any) -> Kernel:
-    """The kernel object of a `Nystroem` for samples X, (n, d)."""
-    name, kernel = "Nystroem", model.kernel
-    given = {
-        key: getattr(model, key) for key in NAMED_PARAMETERS if getattr(model, key) is not None
-    }
-    extra = dict(model.kernel_params or {})
-    if isinstance(kernel, str) and kernel != "precomputed":
-        if not extra.keys() <= NAMED_PARAMETERS.keys():
-            must_be = "a dict of gamma, coef0 and degree when `kernel` is a name"
-            raise ParameterError(name, "kernel_params", must_be, extra)
-        if kernel == "cosine":
-            return Normalized(Linear())
-        kernel = "poly" if kernel == "polynomial" else kernel
-        return resolve_kernel(name, kernel, X, **{**NAMED_PARAMETERS, **extra, **given})
-    for parameter, value in given.items():
-        must_be = f"None unless `kernel` is the name of one that has it; it is {kernel!r}"
-        raise ParameterError(name, parameter, must_be, value)
-    if isinstance(kernel, Kernel) or not callable(kernel):
-        if extra:
-            must_be = "None unless `kernel` is a function or a name"
-            raise ParameterError(name, "kernel_params", must_be, extra)
-        return resolve_kernel(name, kernel, X)
-    return FromCallable(partial(_evaluate_pairs, partial(kernel, **extra)))
-
-
-def _evaluate_pairs(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Matrix:
-    """A function of two samples for all pairs, (n, m)."""
-
-    def value(x: Any, z: Any) -> float:
-        result = function(x, z)
-        if np.ndim(result):
-            raise DataError(
-                f"a function as `kernel` of Nystroem must return a number for two samples; it "
-                f"returned shape {np.shape(result)}. Pass FromCallable(function) if it takes two sets "
-                "of samples"
-            )
-        return float(result)
-
-    columns = [slice(i, i + 1) if issparse(Z) else i for i in range(Z.shape[0])]
-    rows = [slice(i, i + 1) if issparse(X) else i for i in range(X.shape[0])]
-    return np.array([[value(X[i], Z[j]) for j in columns] for i in rows])

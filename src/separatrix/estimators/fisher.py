@@ -24,11 +24,12 @@ from separatrix.estimators.base.gaussian_classes import (
 from separatrix.estimators.base.labels import as_labels
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.parameters import integer, real, with_parameters
+from separatrix.estimators.base.parameters import choice, integer, real, with_parameters
 from separatrix.estimators.base.prepare import check_samples
+from separatrix.runtime.device import DEVICES, as_numpy, like
 from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
 from separatrix.solvers.moments import Moments, merge, moments_of
-from separatrix.types import Block, Matrix
+from separatrix.types import Block
 from separatrix.validation import require_real
 
 
@@ -59,6 +60,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     threshold
         None: no `predict`. "midpoint": for two classes, cut the first axis halfway between their means.
         A number: cut it there, in the coordinates of `transform`.
+    device
+        As in `LinearDiscriminantAnalysis`.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     _: KW_ONLY
     ridge: float = real(0.0, least=0)
     threshold: Any = None
+    device: str = choice(*DEVICES)
 
     def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
         self._sum_up(blocks)
@@ -105,39 +109,40 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     ) -> Self:
         """Learn from more samples; all `classes` are named in the first call, or are all in it."""
         if classes is None and y is not None and not hasattr(self, "classes_"):
-            classes = np.unique(as_labels(y))
+            classes = np.unique(as_labels(as_numpy(y)))
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: Any) -> Any:
         """Coordinates of samples along the axes, about the mean of all, (n, c)."""
         check_is_fitted(self)
-        return positions(check_samples(self, X, reset=False), self.axes_, self.xbar_)
+        return positions(self, check_samples(self, X, reset=False), self.axes_, self.xbar_)
 
     @available_if(_is_classifier)
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """How far beyond the threshold samples lie along the first axis, (n,)."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         if not self.axes_.shape[1]:
             raise DataError("FisherDiscriminant has met one class only: there is no axis yet")
-        return np.asarray(positions(X, self.axes_[:, :1], self.xbar_)[:, 0] - self.threshold_)
+        return positions(self, X, self.axes_[:, :1], self.xbar_)[:, 0] - self.threshold_
 
     @available_if(_is_classifier)
-    def signed_distance(self, X: Any) -> Matrix:
+    def signed_distance(self, X: Any) -> Any:
         """Distance to the threshold in the space of the samples, positive beyond it, (n,)."""
         values = self.decision_function(X)
-        return np.asarray(values / np.linalg.norm(self.axes_[:, 0]))
+        return values / float(np.linalg.norm(self.axes_[:, 0]))
 
     @available_if(_is_classifier)
     def predict(self, X: Any) -> Any:
         """The second class beyond the threshold, else the first, (n,)."""
         values = self.decision_function(X)
-        return self.classes_[winners(values)]
+        return like(self.classes_[as_numpy(winners(values))], X)
 
     @available_if(_is_classifier)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of samples on the right side."""
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        labels, weights = as_numpy(y), as_numpy(sample_weight)
+        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

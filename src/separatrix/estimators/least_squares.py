@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 
@@ -18,11 +18,14 @@ from separatrix.estimators.base.blocks import (
     StreamBlocks,
     require_repeatable,
 )
+from separatrix.estimators.base.device_samples import in_memory
+from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.parameters import real, with_parameters
+from separatrix.estimators.base.parameters import choice, real, with_parameters
 from separatrix.estimators.base.prepare import check_unchanged, rollback_on_error
 from separatrix.runtime.blocks import rows_that_fit
+from separatrix.runtime.device import DEVICES
 from separatrix.runtime.sums import BLOCK_BYTES, dense, total
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.least_squares import (
@@ -60,7 +63,7 @@ def _from_sums_alone(model: Any) -> bool:
 
 
 @with_parameters
-class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
+class LeastSquaresClassifier(TakesTensors, LinearMachine, OnePass):
     """Least squares on class labels, with or without a ridge.
 
     Two classes have the targets -1 and +1, several one column each, 1 for the own class and 0 for
@@ -78,6 +81,8 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         Largest |w|^2 of each boundary; the ridge is then found, not given. Above 0.
     features
         A transformer that X goes through first, such as `PolynomialMap(2)`. It is cloned and fitted.
+    device
+        As in `LinearDiscriminantAnalysis`; only the CPU with `features`.
 
     Attributes
     ----------
@@ -113,6 +118,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     _: KW_ONLY
     max_norm: float | None = real(None, above=0)
     features: Any = None
+    device: str = choice(*DEVICES)
 
     def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
         self.__dict__.pop("loo_", None)
@@ -122,9 +128,9 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         if isinstance(blocks, ArrayBlocks):
             X = blocks.train.X
             if X.shape[0] < self._map(X[:1]).shape[1]:
-                return self._fit_rows(blocks)
+                return self._fit_rows(in_memory(blocks))
         self._sum_up(blocks)
-        return self._search(blocks) if self._searches else self._learn()
+        return self._search(in_memory(blocks)) if self._searches else self._learn()
 
     @available_if(_from_sums_alone)
     @rollback_on_error
@@ -141,6 +147,10 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     def merge(self, *others: Any) -> Self:
         """Add what other models of this type and with the same classes learned from other samples."""
         return super().merge(*others)
+
+    @property
+    def _gpu_obstacle(self) -> str | None:
+        return None if self.features is None else "`features`"
 
     @property
     def _searches(self) -> bool:

@@ -7,12 +7,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.device_samples import require_room, sample_policy
+from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import SolvedMachine, margin_widths
+from separatrix.estimators.base.linear_plan import SolverPlan, plan_solver
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.parameters import (
     choice,
@@ -23,6 +25,8 @@ from separatrix.estimators.base.parameters import (
     with_parameters,
 )
 from separatrix.estimators.base.prepare import Training, generator, prepare
+from separatrix.runtime.device import DEVICES, as_numpy, as_tensor, run_on
+from separatrix.runtime.device_rows import to_device
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.runtime.warnings import warn_user
@@ -43,22 +47,12 @@ from separatrix.validation import (
     require_real,
 )
 
-PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
-PASSES_LONG = 200  # with fewer rows, when coordinate descent probably converges
 PASSES_TOGETHER = (
     100_000  # of "crammer_singer" for the usual max_iter and more: LIBLINEAR's own limit
 )
 USUAL_PASSES = 1000
 GAP, STRICTER = 1e-3, 4  # its largest relative duality gap; tolerances tried for it, each a tenth
 DENSE_ENOUGH = 0.25  # density from which sparse samples are converted to dense ones
-
-
-class SolverPlan(NamedTuple):
-    """The algorithm of each boundary, and the reason for it."""
-
-    passes: int  # of coordinate descent, at most
-    newton: bool  # whether Newton's method follows, or runs alone
-    words: str
 
 
 class LinearSolution(NamedTuple):
@@ -74,7 +68,7 @@ class LinearSolution(NamedTuple):
 
 
 @with_parameters
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
+class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     """Linear support vector machine.
 
     Minimises |w|^2 / 2 + C sum of loss(y (<w, x> + b)), by default with the bias as the weight of a
@@ -118,6 +112,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     time_limit, n_jobs, verbose
         Seconds after which to stop with the present weights; threads over boundaries, None for all
         cores, which do not change the result; above 0, a progress bar on stderr.
+    device
+        "auto", "cpu" or "cuda": where to compute. "auto" chooses a GPU if one is present and samples are
+        there, or are dense and many. On a GPU only primal Newton is used.
 
     Attributes
     ----------
@@ -168,6 +165,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     regularize_intercept: bool = flag(True)
     time_limit: float | None = real(None, above=0)
     n_jobs: int | None = threads()
+    device: str = choice(*DEVICES)
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -182,15 +180,13 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             dtype=np.float64,
             balance="weights",
         )
-        plan = self._plan(*train.X.shape)
+        plan = plan_solver(self, *train.X.shape)
         rng = generator(self)
         p = 1 if len(train.classes) == 2 else len(train.classes)
         steps = max(1, self.max_iter) * p
         with monitored(self, train.X, train.y, steps=steps, task="iteration") as monitor:
-            if self.multi_class == "crammer_singer":
-                found = self._solve_together(train, rng, monitor)
-            else:
-                found = self._solve_each(train, plan, rng, monitor)
+            policy = sample_policy(self, train.X, passes=True, obstacle=plan.gpu_obstacle)
+            found = run_on(policy, lambda device: self._solve_on(device, train, plan, rng, monitor))
         if not (np.isfinite(found.coef).all() and np.isfinite(found.objective).all()):
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
@@ -212,24 +208,37 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             return 0.0
         return float(self.intercept_scaling) ** 2 if self.regularize_intercept else np.inf
 
-    def _plan(self, n: int, d: int) -> SolverPlan:
-        if self.multi_class == "crammer_singer":
-            return SolverPlan(self.max_iter, False, "dual, all classes together: multi_class")
-        if self.penalty == "l1":
-            return SolverPlan(self.max_iter, False, "primal coordinate descent: penalty='l1'")
-        sizes = f"n={n} {'<' if n < d else '>='} d={d}"
-        if self.dual != "auto":
-            if self.dual:
-                return SolverPlan(self.max_iter, False, "dual coordinate descent: dual=True")
-            return SolverPlan(0, True, "primal Newton: dual=False")
-        if d > DIRECT:
-            words = sizes if n < d else f"d={d} > {DIRECT}"
-            return SolverPlan(self.max_iter, False, f"dual coordinate descent: {words}")
-        if n < d:
-            return SolverPlan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
-        if self.loss == "hinge":
-            return SolverPlan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
-        return SolverPlan(0, True, f"primal Newton: {sizes}")
+    def _solve_on(
+        self,
+        device: Any,
+        train: Training,
+        plan: SolverPlan,
+        rng: np.random.Generator,
+        monitor: FitMonitor,
+    ) -> LinearSolution:
+        """All boundaries on a device; None is NumPy on the CPU."""
+        if device is None:
+            train = train._replace(X=as_numpy(train.X))
+            if self.multi_class == "crammer_singer":
+                return self._solve_together(train, rng, monitor)
+            return self._solve_each(train, plan, rng, monitor)
+        from separatrix.solvers.linear_svm.cuda import solve_newton_on  # torch is optional
+
+        kept, prices = self._prices(train)
+        sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
+        n, d = train.X.shape
+        require_room("LinearSVC", device, 8 * n * (2 * d + 12 * sides.shape[1]))
+        X = to_device(train.X, device)
+        fits = solve_newton_on(
+            X if kept.all() else X[as_tensor(kept, device)],
+            np.ascontiguousarray(sides.T),
+            np.ascontiguousarray(prices.T),
+            bias_step=self._bias_step,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            monitor=monitor,
+        )
+        return _gather(fits)
 
     def _solve_each(
         self, train: Training, plan: SolverPlan, rng: np.random.Generator, monitor: FitMonitor

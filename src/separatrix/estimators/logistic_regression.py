@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
@@ -23,6 +22,14 @@ from separatrix.estimators.base.blocks import (
     blocks_of,
     require_repeatable,
 )
+from separatrix.estimators.base.device_samples import (
+    DeviceBlocks,
+    in_memory,
+    learn_on,
+    map_rows,
+    training_policy,
+)
+from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import SolvedMachine
 from separatrix.estimators.base.logistic_penalty import (
     SOLVERS,
@@ -43,6 +50,8 @@ from separatrix.estimators.base.parameters import (
 )
 from separatrix.estimators.base.prepare import check_samples, rollback_on_error
 from separatrix.estimators.calibration import match_predictions
+from separatrix.runtime.device import DEVICES, as_numpy, like
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
@@ -65,7 +74,7 @@ POSTERIOR_ATTRIBUTES = ("coef_std_", "intercept_std_", "log_evidence_")
 
 
 @with_parameters
-class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
+class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
     """Logistic regression: maximum likelihood, maximum a posteriori, or Bayesian.
 
     Minimises the sum of -log p(y|x) plus |w|^2 / (2 C): minus the log posterior under the prior
@@ -112,8 +121,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     intercept_precision
         Precision of a prior on the bias, which makes `log_evidence_` proper. None: no prior, and
         the evidence is known up to a constant.
-    time_limit, n_jobs, verbose
-        As in `LinearSVC`.
+    time_limit, n_jobs, verbose, device
+        As in `LinearSVC`. `partial_fit` and an l1 penalty stay on the CPU.
 
     Attributes
     ----------
@@ -178,6 +187,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     predictive: str = choice("mackay", "quadrature")
     intercept_precision: float | None = real(None, above=0)
     time_limit: float | None = real(None, above=0)
+    device: str = choice(*DEVICES)
 
     @with_callbacks
     @rollback_on_error
@@ -196,35 +206,21 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             raise DataError("all samples have weight 0; raise a weight of a class or of a sample")
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # unknown for a search
-        hessian = self.posterior is not None or C is None  # at the peak
+        obstacle = "an l1 penalty" if l1_ratio else None
+        policy = training_policy(self, blocks, passes=True, obstacle=obstacle)
         with monitored(self, None, None, steps=steps, task="iteration") as monitor:
-            descent = build_solver(
-                blocks,
-                l1_ratio=l1_ratio,
-                solver=self.solver,
-                intercept=self.fit_intercept,
-                intercept_precision=self.intercept_precision or 0.0,
-                tol=min(self.tol, POSTERIOR_TOL) if hessian else self.tol,
-                max_iter=self.max_iter,
-                threads=thread_count(self.n_jobs),
-                monitor=monitor,
-                hessian=hessian,
+            descent, C, found = learn_on(
+                policy, blocks, lambda own: self._descend(own, C, l1_ratio, monitor), held=True
             )
-            self.classes_ = descent.classes
-            start = self._start(descent)
-            self._posterior: Posterior | None = None
-            if isinstance(descent, ElasticNetSolver):
-                assert C is not None
-                found = descent.solve(C, start)
-            else:
-                C, found = self._find_peak(descent, C, start)
         if found.stop == "overflow" or not np.isfinite(found.theta).all():
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
             )
         self._keep(descent, found, C)
         self.separated_ = (
-            None if np.isfinite(C) else _check_separation(blocks, found, self.fit_intercept)
+            None
+            if np.isfinite(C)
+            else _check_separation(in_memory(blocks), found, self.fit_intercept)
         )
         if self.separated_ and self.posterior is not None:
             raise DataError(
@@ -233,6 +229,36 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
         self._warn_unless_solved(found)
         return self
+
+    def _descend(
+        self,
+        blocks: ArrayBlocks | StreamBlocks | DeviceBlocks,
+        C: float | None,
+        l1_ratio: float,
+        monitor: FitMonitor,
+    ) -> tuple[LogisticSolver | ElasticNetSolver, float, LogisticFit]:
+        """The solver of these samples, C, and the peak; then the posterior, if wanted."""
+        hessian = self.posterior is not None or C is None  # at the peak
+        on_device = isinstance(blocks, DeviceBlocks)
+        descent = build_solver(
+            blocks,
+            l1_ratio=l1_ratio,
+            solver=self.solver,
+            intercept=self.fit_intercept,
+            intercept_precision=self.intercept_precision or 0.0,
+            tol=min(self.tol, POSTERIOR_TOL) if hessian else self.tol,
+            max_iter=self.max_iter,
+            threads=1 if on_device else thread_count(self.n_jobs),
+            monitor=monitor,
+            hessian=hessian,
+        )
+        self.classes_ = descent.classes
+        start = self._start(descent)
+        self._posterior: Posterior | None = None
+        if isinstance(descent, ElasticNetSolver):
+            assert C is not None
+            return descent, C, descent.solve(C, start)
+        return descent, *self._find_peak(descent, C, start)
 
     @available_if(suits_streams)
     @rollback_on_error
@@ -244,7 +270,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         itself if it was called before.
         """
         self._check_parameters()
-        stream, C = learn_from_batch(self, X, y, classes, sample_weight)
+        stream, C = learn_from_batch(self, as_numpy(X), y, classes, sample_weight)
         n_iter = 1 + (int(vars(self)["n_iter_"][0]) if hasattr(self, "_stream") else 0)
         for name in (*POSTERIOR_ATTRIBUTES, "dual_gap_", "objective_", "gradient_"):
             self.__dict__.pop(name, None)
@@ -273,20 +299,20 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             found, self._posterior = descent.posterior(found, C)
         return C, found
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k); with a posterior the mean over it."""
         check_is_fitted(self)
         if self._posterior is None:
-            return probabilities(self.decision_function(X))
-        return self._mean_probabilities(self._posterior, X)
+            return like(probabilities(as_numpy(self.decision_function(X))), X)
+        return like(self._mean_probabilities(self._posterior, X), X)
 
-    def predict_log_proba(self, X: Any) -> Matrix:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of the probability of each class, (n, k)."""
         check_is_fitted(self)
         if self._posterior is not None:
             with np.errstate(divide="ignore"):
-                return np.log(self.predict_proba(X))
-        return log_probabilities(self.decision_function(X))
+                return like(np.log(as_numpy(self.predict_proba(X))), X)
+        return like(log_probabilities(as_numpy(self.decision_function(X))), X)
 
     @property
     def covariance_(self) -> Matrix:
@@ -298,7 +324,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     def _mean_probabilities(self, posterior: Posterior, X: Any) -> Matrix:
         X = check_samples(self, X, dtype=self._dtypes, reset=False)
-        S, X = self._scores(X), dense(X)
+        S, X = as_numpy(map_rows(self, X, self._scores)), dense(as_numpy(X))
         if self.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
         V = posterior.score_covariances(X)

@@ -10,17 +10,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
+from separatrix.estimators.base.device_samples import map_samples
+from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import weight_norms
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.parameters import flag, real, with_parameters
+from separatrix.estimators.base.parameters import choice, flag, real, with_parameters
 from separatrix.estimators.base.prepare import check_samples, check_unchanged
 from separatrix.runtime.blocks import rows_that_fit
+from separatrix.runtime.device import DEVICES, as_numpy, is_tensor, like
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.moments import Moments, moments_of
 from separatrix.solvers.moments import merge as merge_moments
@@ -32,20 +34,21 @@ from separatrix.solvers.naive_bayes import (
     counts_of,
     flags_of,
     gaussian_log_joint,
+    joined,
     log_joint,
     log_of,
     merge,
     multinomial,
     total_variance,
 )
-from separatrix.types import Block, Matrix, Vector
+from separatrix.types import Block, Vector
 from separatrix.validation import require_real
 
 LEAST_ALPHA = 1e-10  # with force_alpha=False
 FEWEST_ENTRIES = 2**20  # of a block of sparse samples
 
 
-class NaiveBayes(ClassifierMixin, OnePass):
+class NaiveBayes(TakesTensors, OnePass):
     """A classifier from log p(x, c): the most probable class, and probabilities by Bayes' rule."""
 
     _least_classes: ClassVar[int] = 1
@@ -54,19 +57,19 @@ class NaiveBayes(ClassifierMixin, OnePass):
     def predict(self, X: Any) -> Any:
         """Most probable class of each sample, (n,); the first among equals."""
         values = self._joint(X).contenders()
-        return self.classes_[values.argmax(axis=1)]
+        return like(self.classes_[values.argmax(axis=1)], X)
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k)."""
-        return np.exp(self.predict_log_proba(X))
+        return like(np.exp(as_numpy(self.predict_log_proba(X))), X)
 
-    def predict_log_proba(self, X: Any) -> Matrix:
+    def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class, (n, k)."""
-        return np.asarray(log_softmax(self._joint(X).contenders(), axis=1))
+        return like(np.asarray(log_softmax(self._joint(X).contenders(), axis=1)), X)
 
-    def predict_joint_log_proba(self, X: Any) -> Matrix:
+    def predict_joint_log_proba(self, X: Any) -> Any:
         """log p(x, c) of each sample with each class, (n, k); -inf if it is impossible."""
-        return self._joint(X).log_probabilities()
+        return like(self._joint(X).log_probabilities(), X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -75,7 +78,8 @@ class NaiveBayes(ClassifierMixin, OnePass):
 
     def _joint(self, X: Any) -> Joint:
         check_is_fitted(self)
-        return self._joint_of(check_samples(self, X, reset=False))
+        parts = map_samples(self, check_samples(self, X, reset=False), self._joint_of)
+        return parts[0] if len(parts) == 1 else joined(parts)
 
     def _joint_of(self, X: Any) -> Joint:
         raise NotImplementedError
@@ -131,7 +135,7 @@ class CountingBayes(DiscreteBayes):
     _merge_sums = staticmethod(merge)
     _fit_likelihood: Callable[[Counts, float | Vector], Likelihood]  # a static method
 
-    def signed_distance(self, X: Any) -> Matrix:
+    def signed_distance(self, X: Any) -> Any:
         """Distance to the boundary, positive for the second class; of several, score / |w| of each."""
         joint, W = self._joint(X), self._likelihood.weights
         if self._likelihood.zeros is not None:
@@ -140,7 +144,7 @@ class CountingBayes(DiscreteBayes):
         if len(self.classes_) == 2:
             S, W = S[:, 1] - S[:, 0], W[1:] - W[:1]
         norms = weight_norms(W)
-        return np.asarray(S / np.where(norms > 0, norms, 1.0))
+        return like(np.asarray(S / np.where(norms > 0, norms, 1.0)), X)
 
     def _part(self, block: Block, n_classes: int) -> Counts:
         if np.ndim(self.alpha):
@@ -190,6 +194,8 @@ class MultinomialNB(CountingBayes):
         Whether a class is as likely as it is frequent; False: all are equally likely.
     class_prior
         Probability of each class, (k,), instead. At least 0, with sum 1.
+    device
+        As in `LinearDiscriminantAnalysis`.
 
     Attributes
     ----------
@@ -211,6 +217,7 @@ class MultinomialNB(CountingBayes):
     force_alpha: bool = flag(True)
     fit_prior: bool = flag(True)
     class_prior: Any = None
+    device: str = choice(*DEVICES)
 
     _fit_likelihood = staticmethod(multinomial)
 
@@ -239,7 +246,7 @@ class BernoulliNB(CountingBayes):
     binarize
         A sample has the features that are above this. At least 0; None: X is 0 or 1 already, or
         in between, a probability.
-    force_alpha, fit_prior, class_prior
+    force_alpha, fit_prior, class_prior, device
         As in `MultinomialNB`.
 
     Attributes
@@ -263,6 +270,7 @@ class BernoulliNB(CountingBayes):
     binarize: float | None = real(0.0, least=0, also=(None,))
     fit_prior: bool = flag(True)
     class_prior: Any = None
+    device: str = choice(*DEVICES)
 
     _fit_likelihood = staticmethod(bernoulli)
 
@@ -286,7 +294,7 @@ class BernoulliNB(CountingBayes):
             return flags_of(X, self.binarize)
         values = X.data if issparse(X) else X
         outside = values[(values < 0) | (values > 1)]
-        if outside.size:
+        if len(outside):
             raise DataError(f"with binarize=None X must lie between 0 and 1; got {outside[0]:g}")
         return X
 
@@ -305,6 +313,8 @@ class GaussianNB(NaiveBayes):
     var_smoothing
         Share of the largest variance that a feature has over all samples; it is added to all
         variances. At least 0.
+    device
+        As in `LinearDiscriminantAnalysis`.
 
     Attributes
     ----------
@@ -326,6 +336,7 @@ class GaussianNB(NaiveBayes):
     _: KW_ONLY
     priors: Any = None
     var_smoothing: float = real(1e-9, least=0)
+    device: str = choice(*DEVICES)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -356,7 +367,10 @@ class GaussianNB(NaiveBayes):
 
 def require_counts(owner: str, X: Any) -> Any:
     """The samples, (n, d); raises an error if a value is negative."""
-    least = (X.data if issparse(X) else X).min(initial=0)
+    if is_tensor(X):
+        least = float(X.min()) if len(X) else 0.0
+    else:
+        least = (X.data if issparse(X) else X).min(initial=0)
     if least < 0:
         raise DataError(f"Negative values in data passed to {owner} (input X); got {least:g}")
     return X

@@ -348,15 +348,21 @@ def fourier_map(X: Any, W: Matrix, b: Vector) -> Matrix:  # (n, d), (d, D), (D,)
             angles[...] = X[rows] @ W
         angles += b
         reach = float(np.maximum(reach, np.maximum(angles.max(), -angles.min())))
-        if not np.isfinite(reach):
-            raise DataError("the features are too large for `gamma`; scale them or lower `gamma`")
-        np.cos(angles, out=angles)
+        if np.isfinite(reach):
+            np.cos(angles, out=angles)
+    warn_of_angles(reach)
+    out *= np.sqrt(2.0 / W.shape[1])
+    return out
+
+
+def warn_of_angles(reach: float) -> None:
+    """Refuse angles that overflowed, and warn of those that are too large for a precise cosine."""
+    if not np.isfinite(reach):
+        raise DataError("the features are too large for `gamma`; scale them or lower `gamma`")
     if reach > LARGEST_ANGLE:
         warnings.warn(
             f"angles up to {reach:.1g} are too large for a precise cosine; scale the features or lower "
             "`gamma`",
             PrecisionWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    out *= np.sqrt(2.0 / W.shape[1])
-    return out

@@ -10,10 +10,11 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from subprocess import CalledProcessError
+from threading import Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -192,6 +193,7 @@ def default_gpu() -> Any:
         raise DeviceError(f"device='cuda' needs torch, which is not installed; {INSTALL}")
     import torch
 
+    _import_triton_ahead()
     if not torch.cuda.is_available():
         raise DeviceError(
             f"device='cuda' needs a GPU, and torch {torch.__version__} finds none; check `nvidia-smi`, or "
@@ -206,6 +208,23 @@ def default_gpu() -> Any:
     if importlib.util.find_spec("triton") is None:
         raise DeviceError(f"device='cuda' needs Triton, which is not installed; {INSTALL}")
     return torch.device("cuda", torch.cuda.current_device())
+
+
+@cache
+def _import_triton_ahead() -> None:
+    """Begin in a thread what Triton does at its first launch: imports, and a hash of its own files.
+
+    That takes about as long as the start of CUDA and the copy of the samples, and beside them no time.
+    """
+
+    def work() -> None:
+        with suppress(Exception):  # without it the first launch does the same, later
+            from triton.runtime.cache import triton_key
+
+            triton_key()
+            importlib.import_module("triton.experimental.gluon.nvidia.hopper")
+
+    Thread(target=work, daemon=True).start()
 
 
 def _has_torch() -> bool:

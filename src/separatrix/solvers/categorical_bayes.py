@@ -6,11 +6,12 @@ the logarithm of a probability of 0 is kept apart, as a count of zeros.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.solvers.moments import padded
 from separatrix.solvers.naive_bayes import Joint, log_parts
 from separatrix.types import Codes, Matrix, Vector
@@ -62,15 +63,26 @@ def starts_of(sizes: Codes) -> Codes:
     return np.asarray(np.cumsum(sizes) - sizes)
 
 
-def count_categories(X: Codes, y: Codes, weights: Vector, n_classes: int) -> CategoryCounts:
-    """Counts of one block of samples, (n, d); a sample of weight 0 is not there."""
+def count_categories(X: Any, y: Any, weights: Any, n_classes: int) -> CategoryCounts:
+    """Counts of one block of samples, (n, d), arrays or tensors; a sample of weight 0 is not there."""
     if not weights.all():
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
+    if is_tensor(X):
+        return _count_tensors(X, y, weights, n_classes)
     sizes = X.max(axis=0, initial=0) + 1
     table = np.zeros((n_classes, int(sizes.sum())))
     _count(X, starts_of(sizes), y, weights, table)
     weight = np.asarray(np.bincount(y, weights, minlength=n_classes), dtype=np.float64)
+    return CategoryCounts(weight, sizes, table)
+
+
+def _count_tensors(X: Any, y: Any, weights: Any, n_classes: int) -> CategoryCounts:
+    from separatrix.solvers.device_sums import categories_on  # torch is optional
+
+    sizes = np.asarray(as_numpy(X.amax(dim=0)) + 1)
+    table = categories_on(X, y, weights, n_classes, starts_of(sizes), int(sizes.sum()))
+    weight = as_numpy(y.bincount(weights, minlength=n_classes).double())
     return CategoryCounts(weight, sizes, table)
 
 
@@ -106,7 +118,7 @@ def categorical(counts: CategoryCounts, alpha: float) -> CategoryLikelihood:
     return CategoryLikelihood(counts.sizes, log_prob, finite, zeros)
 
 
-def categorical_log_joint(likelihood: CategoryLikelihood, prior: Vector, X: Codes) -> Joint:
+def categorical_log_joint(likelihood: CategoryLikelihood, prior: Vector, X: Any) -> Joint:
     """Samples X, (n, d), with every class; `prior` holds log p(c), (k,)."""
     starts = starts_of(likelihood.sizes)
     finite = sum_entries(X, starts, likelihood.finite) + prior
@@ -115,8 +127,12 @@ def categorical_log_joint(likelihood: CategoryLikelihood, prior: Vector, X: Code
     return Joint(finite, sum_entries(X, starts, likelihood.zeros))
 
 
-def sum_entries(X: Codes, starts: Codes, table: Matrix) -> Matrix:
+def sum_entries(X: Any, starts: Codes, table: Matrix) -> Matrix:
     """Sum of the entries of each sample, (n, k)."""
+    if is_tensor(X):
+        from separatrix.solvers.device_sums import entries_on  # torch is optional
+
+        return entries_on(X, starts, table)
     found = np.zeros((len(X), len(table)))
     _add_entries(X, starts, np.ascontiguousarray(table.T), found)
     return found

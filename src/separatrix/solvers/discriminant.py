@@ -13,12 +13,13 @@ has the prior 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular, svd
 from scipy.linalg.lapack import dsyevd
 
+from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
 from separatrix.types import Block, Codes, Flags, Matrix, Vector
@@ -283,12 +284,17 @@ class Quadratic(NamedTuple):
     root: Sequence[Matrix]  # of each class T with TT' = C^-1, (d, d)
     constant: Vector  # shape: (k,); log p - 1/2 log |C|
 
-    def scores(self, X: Matrix) -> Matrix:  # (n, d) -> (n, k)
+    def scores(self, X: Any) -> Matrix:  # (n, d) -> (n, k)
         """log p_k - 1/2 (x - m_k)' C_k^-1 (x - m_k) - 1/2 log |C_k|."""
         S = np.empty((len(X), len(self.mean)))
         for c, T in enumerate(self.root):
             if np.isinf(self.constant[c]):
                 S[:, c] = self.constant[c]
+                continue
+            if is_tensor(X):
+                from separatrix.solvers.device_sums import distances_on  # torch is optional
+
+                S[:, c] = self.constant[c] - 0.5 * as_numpy(distances_on(X, self.mean[c], T))
                 continue
             Z = (X - self.mean[c]) @ T
             S[:, c] = self.constant[c] - 0.5 * np.einsum("ij,ij->i", Z, Z)

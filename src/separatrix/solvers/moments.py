@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from separatrix.runtime.device import is_tensor
 from separatrix.runtime.sums import dense
 from separatrix.types import Block, Codes, Matrix, Vector
 
@@ -69,6 +70,10 @@ def padded(part: Any, k: int) -> Any:
 def moments_of(block: Block, *, n_classes: int, form: str) -> Moments:
     """Moments of the samples of one block; a sample of weight 0 is not there."""
     X, y, weights = block
+    if is_tensor(X):
+        from separatrix.solvers.device_sums import moments_on  # torch is optional
+
+        return Moments(form, *moments_on(block, n_classes=n_classes, form=form))
     if not weights.all():
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]

@@ -14,6 +14,7 @@ limit of ever less smoothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.sparse import issparse
 
 from separatrix.errors import DataError
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.runtime.sums import canonical, dense
 from separatrix.solvers.moments import Moments, padded
 from separatrix.solvers.rows import CompiledRows, add_row
@@ -55,6 +57,10 @@ def counts_of(block: Block, n_classes: int) -> Counts:
     that every sample of a class has counts exactly what the class weighs.
     """
     X, y, weights = block
+    if is_tensor(X):
+        from separatrix.solvers.device_sums import counts_on  # torch is optional
+
+        return Counts(*counts_on(block, n_classes))
     weight = np.asarray(np.bincount(y, weights, minlength=n_classes), dtype=np.float64)
     features = np.zeros((n_classes, X.shape[1]))
     if issparse(X):
@@ -73,7 +79,9 @@ def merge(a: Counts, b: Counts) -> Counts:
 
 
 def flags_of(X: Any, threshold: float) -> Any:
-    """1.0 where a sample is above a threshold of at least 0, (n, d), dense or sparse as X is."""
+    """1.0 where a sample is above a threshold of at least 0, (n, d), a tensor, dense or sparse as X is."""
+    if is_tensor(X):
+        return (threshold < X).double()
     if not issparse(X):
         return np.greater(X, threshold).astype(np.float64)
     X = canonical(X)
@@ -114,6 +122,13 @@ class Joint(NamedTuple):
         zeros = np.where(np.isneginf(self.finite), np.inf, self.zeros)
         fewest = zeros.min(axis=1, keepdims=True)
         return np.where(zeros <= fewest * (1.0 + EQUAL), self.finite, -np.inf)
+
+
+def joined(parts: Sequence[Joint]) -> Joint:
+    """Several samples, one part after another, with every class."""
+    zeros = [part.zeros for part in parts if part.zeros is not None]
+    finite = np.concatenate([part.finite for part in parts])
+    return Joint(finite, np.concatenate(zeros) if zeros else None)
 
 
 def multinomial(counts: Counts, alpha: float | Vector) -> Likelihood:
@@ -242,6 +257,13 @@ def gaussian_log_joint(mean: Matrix, variance: Matrix, prior: Vector, X: Any) ->
     met = np.flatnonzero(np.isfinite(prior))
     scale = 1.0 / np.sqrt(variance[met])
     constant = prior[met] - 0.5 * np.log(2.0 * np.pi * variance[met]).sum(axis=1)
+    if is_tensor(X):
+        from separatrix.solvers.device_sums import distances_on  # torch is optional
+
+        for position, c in enumerate(met):
+            squares = as_numpy(distances_on(X, mean[c], scale[position]))
+            found[:, c] = constant[position] - 0.5 * squares
+        return found
     size = rows_that_fit(8 * X.shape[1], BLOCK_BYTES)
     for rows in row_blocks(X.shape[0], size):
         Z = dense(X[rows])
@@ -254,6 +276,10 @@ def gaussian_log_joint(mean: Matrix, variance: Matrix, prior: Vector, X: Any) ->
 
 def _product(X: Any, W: Matrix) -> Matrix:
     """X W', (n, k), in float64, whatever numbers X holds."""
+    if is_tensor(X):
+        from separatrix.solvers.device_sums import product_on  # torch is optional
+
+        return np.asarray(as_numpy(product_on(X, W)))
     if issparse(X):
         return np.asarray(X @ W.T)
     found = np.empty((len(X), len(W)))

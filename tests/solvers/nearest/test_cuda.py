@@ -182,6 +182,31 @@ def test_products_of_bfloat16_find_the_same_neighbours(tensor_cores):
     assert_same(PIXELS[:, :40], PIXELS[:20, :40], 4)
 
 
+SPLIT = ("normal", "float32", "far from 0", "tiny", "one wide column", "one outlier", "one feature")
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_rows_split_into_two_bfloat16_stay_below_their_limits(name, tensor_cores):
+    X = torch.tensor(ROWS[name])
+    Q = torch.cat([X[:10].double(), 0.5 * (X[20:30].double() + X[40:50].double())])
+    screen = LowPrecisionFilter(X, None)
+    queries = screen.prepare(Q)
+    S = screen.scores(queries)[:, : len(X)]
+    limits = torch.stack(
+        [screen.limits(queries, row) for row in ordered_sums(Q[:, None] - X).T], dim=1
+    )
+    assert queries.columns.dtype == torch.bfloat16
+    assert (limits >= S).all()
+    if name == "normal":  # and not far below, or every row would need an exact distance
+        assert (limits - S).max() < 1e-3 * S.abs().max()
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_split_rows_find_the_same_neighbours(name, tensor_cores):
+    X = ROWS[name][:150]
+    assert_same(X, (X[:20].astype(np.float64) + X[-20:]) / 2, 4)
+
+
 def test_a_watch_stops_between_tiles(monkeypatch):
     monkeypatch.setattr(module, "SCORE_BYTES", 100_000)
     steps = []

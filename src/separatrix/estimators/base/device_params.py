@@ -28,6 +28,6 @@ def set_device(device: str, *models: Any) -> None:
         found = found or bool(names)
     if device == "cuda" and not found:
         error = UnsupportedError("no part of this model can run on a GPU")
-        error.hint = "svm, kernel-perceptron and knn can; omit --device for others"
+        error.hint = "svm, logistic, lda and knn can, among others; omit --device for this one"
         raise error
     choose_device("model", device, None, worth=False)

@@ -14,9 +14,11 @@ from separatrix.estimators.base.blocks import (
     StreamBlocks,
     require_repeatable,
 )
+from separatrix.estimators.base.device_samples import in_memory, map_rows
 from separatrix.estimators.base.multiclass import log_probabilities, probabilities
 from separatrix.estimators.base.one_pass import OnePass
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
+from separatrix.runtime.device import as_numpy, is_tensor, like
 from separatrix.runtime.sums import dense, rows_of_a_block, total
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
@@ -61,17 +63,18 @@ class GaussianClasses(OnePass):
             _require_plain_rows(blocks, sample_weight)
         self._form = self._choose_form(blocks)
         self._sum_up(blocks)
+        blocks = in_memory(blocks)
         return self._learn(blocks, self._estimate(blocks))
 
-    def predict_log_proba(self, X: Any) -> Matrix:
+    def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class, (n, k); finite even if the probability underflows to 0."""
-        return log_probabilities(self.decision_function(X))
+        return like(log_probabilities(as_numpy(self.decision_function(X))), X)
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k)."""
-        return probabilities(self.decision_function(X))
+        return like(probabilities(as_numpy(self.decision_function(X))), X)
 
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """Scores: logarithms of probabilities, up to a constant for each sample."""
         raise NotImplementedError
 
@@ -278,8 +281,16 @@ def warn_of_rank(
     )
 
 
-def positions(X: Any, axes: Matrix, origin: Any) -> Matrix:
-    """(X - origin) @ axes, (n, c), a block of rows at a time."""
+def positions(model: Any, X: Any, axes: Matrix, origin: Any) -> Any:
+    """(X - origin) @ axes of a model's samples, (n, c), where the model computes."""
+    return map_rows(model, X, lambda part: _positions(part, axes, origin))
+
+
+def _positions(X: Any, axes: Matrix, origin: Any) -> Any:
+    if is_tensor(X):
+        from separatrix.solvers.device_sums import product_on  # torch is optional
+
+        return product_on(X.double() - like(np.asarray(origin), X), axes.T)
     Z = np.empty((X.shape[0], axes.shape[1]))
     for rows in row_blocks(len(Z), rows_of_a_block(X.shape[1])):
         Z[rows] = (dense(X[rows]) - origin) @ axes

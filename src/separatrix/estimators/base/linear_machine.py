@@ -9,10 +9,13 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.base.device_samples import map_rows
 from separatrix.estimators.base.multiclass import decision_values, winners
 from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.runtime.device import as_numpy, is_tensor, like
+from separatrix.runtime.sums import dense
 from separatrix.types import Codes, Matrix, Vector
 
 BLOCK_BYTES = MEBIBYTE  # of samples and scores, which stay in the cache
@@ -30,18 +33,21 @@ class LinearMachine(Estimator):
         """Confidence in each class, (n, k), or in the second of two, (n,)."""
         check_is_fitted(self)
         X = check_samples(self, X, dtype=self._dtypes, reset=False)
-        return decision_values(self._scores(X), len(self.classes_), "ovr")
+        S = map_rows(self, X, self._scores)
+        return decision_values(S, len(self.classes_), "ovr")
 
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
         check_is_fitted(self)
-        return self.classes_[self._winners(self.decision_function(X))]
+        codes = as_numpy(self._winners(self.decision_function(X)))
+        return like(self.classes_[codes], X)
 
     def signed_distance(self, X: Any) -> Matrix:
         """Distance to each boundary, positive on its own side: (<w, x> + b) / |w|."""
         values = self.decision_function(X)
         norms = weight_norms(self.coef_)
-        return values / np.where(norms > 0, norms, 1.0)
+        distances: Matrix = values / like(np.where(norms > 0, norms, 1.0), values)
+        return distances
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -51,6 +57,11 @@ class LinearMachine(Estimator):
     def _scores(self, X: Any) -> Matrix:
         """<w, x> + b at every boundary, (n, p), in float64; a block of rows at a time."""
         W = self.coef_
+        if is_tensor(X):
+            from separatrix.solvers.device_sums import product_on  # torch is optional
+
+            scores: Matrix = product_on(X, dense(W)) + like(self.intercept_, X)
+            return scores
         if issparse(X) or issparse(W):
             S = X @ W.T
             return np.asarray(S.toarray() if issparse(S) else S) + self.intercept_
@@ -90,8 +101,7 @@ class SolvedMachine(LinearMachine):
 
 def weight_norms(coef: Any) -> Vector:
     """|w| of each boundary, (p,)."""
-    dense: Matrix = coef.toarray() if issparse(coef) else coef
-    return np.asarray(np.linalg.norm(dense, axis=1))
+    return np.asarray(np.linalg.norm(dense(coef), axis=1))
 
 
 def margin_widths(coef: Any) -> Vector:

@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
+from separatrix.estimators.base.device_samples import DeviceBlocks
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.logistic.descent import LogisticSolver
 from separatrix.solvers.logistic.elastic_net_path import ElasticNetSolver
@@ -83,12 +84,12 @@ def warn_of_penalty(ratio: str, without: str) -> None:
 
 
 def build_solver(
-    blocks: ArrayBlocks | StreamBlocks, *, l1_ratio: float, **options: Any
+    blocks: ArrayBlocks | StreamBlocks | DeviceBlocks, *, l1_ratio: float, **options: Any
 ) -> LogisticSolver | ElasticNetSolver:
     """The solver of one training set under this penalty; `options` are those of `LogisticSolver`."""
     if l1_ratio == 0.0:
         return LogisticSolver(blocks, **options)
-    if isinstance(blocks, StreamBlocks):
+    if not isinstance(blocks, ArrayBlocks):
         raise DataError(
             "an l1 penalty needs all samples in memory, for working sets of features; got blocks: "
             "pass X and y as arrays, or use l1_ratio=0"

@@ -18,6 +18,11 @@ from separatrix.estimators.base.blocks import (
     split_block,
     yields_blocks,
 )
+from separatrix.estimators.base.device_samples import (
+    DeviceBlocks,
+    learn_on,
+    training_policy,
+)
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import (
@@ -26,6 +31,7 @@ from separatrix.estimators.base.prepare import (
     require_whole,
     rollback_on_error,
 )
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import total
 from separatrix.runtime.threads import thread_count
 from separatrix.types import Block
@@ -75,8 +81,7 @@ class OnePass(CallbackSupportMixin, Estimator):
             classes=classes_of_stream(self, classes),
             reset=not begun,
         )
-        blocks = ArrayBlocks(train)
-        more = total(lambda block: self._part_of(block, blocks.n_classes), blocks, self._merge_sums)
+        more = self._total(ArrayBlocks(train))
         self._sums = finite(self._merge_sums(self._sums, more) if begun else more)
         self.classes_ = train.classes
         return self._learn()
@@ -95,15 +100,34 @@ class OnePass(CallbackSupportMixin, Estimator):
         """Read all blocks once."""
         steps = len(blocks) if isinstance(blocks, ArrayBlocks) else None
         with monitored(self, None, None, steps=steps, task="block") as monitor:
-            sums = total(
-                lambda block: self._part_of(block, blocks.classes_in(block)),
-                blocks,
-                self._merge_sums,
-                monitor,
-                threads=1 if steps == 1 else thread_count(),
-            )
+            sums = self._total(blocks, monitor, threads=1 if steps == 1 else thread_count())
         self.classes_, order = blocks.in_class_order()
         self._sums = finite(sums.taken(order))
+
+    def _total(
+        self,
+        blocks: ArrayBlocks | StreamBlocks,
+        monitor: FitMonitor | None = None,
+        threads: int = 1,
+    ) -> Any:
+        """The sums of all blocks, on the CPU or on a GPU."""
+
+        def summed(parts: Any) -> Any:
+            return total(
+                lambda block: self._part_of(block, parts.classes_in(block)),
+                parts,
+                self._merge_sums,
+                monitor,
+                threads=1 if isinstance(parts, DeviceBlocks) else threads,
+            )
+
+        policy = training_policy(self, blocks, obstacle=self._gpu_obstacle)
+        return learn_on(policy, blocks, summed)
+
+    @property
+    def _gpu_obstacle(self) -> str | None:
+        """Why a model with these parameters cannot learn on a GPU, or None."""
+        return None
 
     def _part_of(self, block: Block, n_classes: int) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the total

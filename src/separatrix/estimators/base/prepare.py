@@ -23,6 +23,7 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import is_plain_object, kernel_for_samples
 from separatrix.kernels.graphs.graph_union import is_graph
 from separatrix.kernels.object_kernels import first_base
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.device import (
     as_numpy,
     choose_device,
@@ -30,9 +31,11 @@ from separatrix.runtime.device import (
     is_tensor,
     require_same_device,
 )
+from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix, Vector
 
+LARGE_BYTES = 64 * MEBIBYTE  # of samples, above which several threads check them
 EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # dtypes of tensors
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -227,8 +230,19 @@ def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool
         y = more["y"]
         if type(y) is not np.ndarray or y.dtype.kind not in "biu" or y.shape != X.shape[:1]:
             return False
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))  # a finite sum shows that all are finite
+    return _has_finite_sum(X)
+
+
+def _has_finite_sum(X: Any) -> bool:
+    """Whether the sum of all values is finite: then all are. Large arrays are read by several threads."""
+
+    def part_sum(rows: slice) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return X[rows].sum()
+
+    threads = thread_count() if X.nbytes > LARGE_BYTES else 1
+    rows = row_blocks(len(X), len(X) if threads == 1 else rows_that_fit(X.strides[0], LARGE_BYTES))
+    return bool(np.isfinite(in_threads(part_sum, rows, threads=threads)).all())
 
 
 def check_tensor(

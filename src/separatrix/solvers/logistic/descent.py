@@ -15,24 +15,31 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.sparse import issparse
 
 from separatrix.errors import DataError, MemoryBudgetError
-from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words
+from separatrix.runtime.blocks import default_budget, in_words
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.sums import canonical, dense, total
+from separatrix.runtime.sums import total
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
+from separatrix.solvers.logistic.block_sums import (
+    MOST_BLOCKS,
+    class_weights_of,
+    moments_of,
+    own_block,
+    squares_of,
+    survey_block,
+)
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, solve_lbfgs
 from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
-from separatrix.solvers.logistic.passes import Sums, curvatures_of, merge, sums_of
+from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.solvers.logistic.preconditioner import (
     Diagonal,
     Factored,
     Partial,
     Preconditioner,
 )
-from separatrix.solvers.logistic.sparse_products import head_moments, squares_of
+from separatrix.solvers.logistic.sparse_products import head_moments
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
@@ -42,7 +49,6 @@ PRODUCT = 30  # as many as one product of a value and a probability in a Hessian
 BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
 MERGED = 16  # stored values of a block for each feature, at least: then a merge costs little
 SPARSE_PRODUCT = 8.0  # cost of a multiply-add with a stored value, in those of a dense pass
-MOST_BLOCKS = 32
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
 SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that one stores
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
@@ -51,7 +57,6 @@ REFRESH = 20  # steps of L-BFGS after which the guess of the Hessian is made ane
 NEARLY = 10.0  # times tol: a smaller gradient needs too few steps for that
 FIRST_STEPS = 12  # with a subsample, at most
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
-COPIED = 256 * MEBIBYTE  # of sparse samples, up to which they are copied in parts
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
 SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
 FEW_FEATURES = 128  # up to which factors of their moments take less than a millisecond
@@ -85,7 +90,7 @@ class LogisticSolver:
         self.tol, self.gap, self.max_iter, self.monitor = tol, gap, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads, self._margin = threads, True  # whether margins are looked at
-        sizes = total(_survey_block, samples, np.add).tolist()
+        sizes = total(survey_block, samples, np.add).tolist()
         self._weight, self.n_samples, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
         self._sparse = not sizes[3]
         self.classes, _ = samples.in_class_order()
@@ -106,14 +111,7 @@ class LogisticSolver:
         blocks = self._all.cut(math.ceil(self.n_samples / count), **options)
         if blocks is None:
             return self._all
-        return [
-            Block(
-                _own_rows(X, len(y) == self.n_samples),
-                np.ascontiguousarray(y),
-                np.ascontiguousarray(weights),
-            )
-            for X, y, weights in blocks
-        ]
+        return [own_block(block, self.n_samples) for block in blocks]
 
     def _choose(self, solver: str, hessian: bool) -> tuple[bool, str]:
         """Whether to use Newton's method, and why; `hessian`: the Hessian at the end is needed anyway."""
@@ -198,7 +196,7 @@ class LogisticSolver:
         theta = np.zeros((self.p, self.d + self._intercept))
         if self._intercept:
             k = len(self.classes)
-            weights = total(partial(_class_weights_of, k=k), self._samples, np.add)
+            weights = total(partial(class_weights_of, k=k), self._samples, np.add)
             logs = np.log(np.maximum(weights, np.finfo(float).tiny))
             theta[:, -1] = logs[1] - logs[0] if self.p == 1 else logs - logs.mean()
         return theta
@@ -206,7 +204,7 @@ class LogisticSolver:
     @cached_property
     def _size(self) -> float:
         """Mean squared length of the samples."""
-        squares = total(_squares_of, self._samples, np.add, threads=self._threads)
+        squares = total(squares_of, self._samples, np.add, threads=self._threads)
         return float(squares.sum()) / self._weight
 
     def posterior(self, found: LogisticFit, C: float) -> tuple[LogisticFit, Posterior]:
@@ -291,7 +289,7 @@ class LogisticSolver:
             if few is self._all:  # a stream
                 return
             k = len(self.classes)
-            weights = sum(np.bincount(block.y, block.weights, minlength=k) for block in few)
+            weights = sum(class_weights_of(block, k=k) for block in few)
             if np.all(weights):
                 yield few, self._weight / float(np.sum(weights)), max(self.tol, 0.1 / n**0.5)
 
@@ -337,14 +335,14 @@ class LogisticSolver:
         """
         bend, D = 0.5 / len(self.classes) if theta is None else 1.0, len(precision)
         if self._moments_pay():
-            part = partial(_moments_of, theta=theta, intercept=self._intercept)
+            part = partial(moments_of, theta=theta, intercept=self._intercept)
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
             guess.flat[:: D + 1] += precision
             guess.flat[:: D + 1] += RIDGE * np.diag(guess) + np.finfo(float).tiny
             whole = Factored.of(guess)
             if whole is not None:
                 return whole
-        squares = total(_squares_of, self._samples, np.add, threads=self._threads)
+        squares = total(squares_of, self._samples, np.add, threads=self._threads)
         if self._intercept:
             squares = np.append(squares, self._weight)
         if self._sparse and self.p == 1:
@@ -392,59 +390,3 @@ class LogisticSolver:
                 f"the Hessian of {self.numbers} parameters needs {in_words(size)}, more than "
                 f"{in_words(budget)}; drop the posterior, or use solver='lbfgs' and a number for C"
             )
-
-
-def _survey_block(block: Block) -> Vector:
-    """Weight, number and stored values of samples with a weight, and whether the block is dense."""
-    weights = block.weights
-    n = np.count_nonzero(weights)
-    if not issparse(block.X):
-        stored = n * block.X.shape[1]
-    elif n == len(weights):
-        stored = block.X.nnz
-    else:
-        stored = np.diff(block.X.indptr)[weights > 0].sum()
-    return np.array([weights.sum(), n, stored, not issparse(block.X)], np.float64)
-
-
-def _class_weights_of(block: Block, *, k: int) -> Vector:
-    """Weight of the samples of each class, (k,)."""
-    return np.bincount(block.y, block.weights, minlength=k).astype(np.float64)
-
-
-def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
-    """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
-    weights = block.weights if theta is None else curvatures_of(block, theta, intercept=intercept)
-    weights = np.maximum(weights, 0.0)
-    if issparse(block.X):
-        position = np.arange(block.X.shape[1] + 1)
-        position[-1] = position[-1] if intercept else -1
-        return head_moments(block._replace(weights=weights), position=position)
-    root = np.sqrt(weights)
-    X = dense(block.X) * root[:, None]
-    S = X.T @ X
-    if not intercept:
-        return S
-    sums = np.asarray(X.T @ root)
-    return np.block([[S, sums[:, None]], [sums[None, :], np.array([[root @ root]])]])
-
-
-def _squares_of(block: Block) -> Vector:
-    """Weighted sum over samples of each feature's square, (d,)."""
-    if issparse(block.X):
-        return squares_of(block.X, block.weights)
-    X = dense(block.X)
-    return np.asarray(np.einsum("i,ij,ij->j", block.weights, X, X))
-
-
-def _own_rows(X: Any, whole: bool) -> Any:
-    """Rows that lie in order in memory; of sparse samples, a small part with short column numbers."""
-    if not issparse(X):
-        return np.ascontiguousarray(X)
-    X = canonical(X)
-    if 12 * X.nnz > COPIED / MOST_BLOCKS:
-        return X
-    if X.indices.itemsize > 4:  # a third of what a pass reads, and no other compiled code
-        narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        return type(X)((X.data, *narrow), shape=X.shape)
-    return X if whole else X.copy()

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.runtime.device import is_tensor
 from separatrix.runtime.sums import dense, shared_rows
 from separatrix.solvers.logistic.softmax import replace_scores
 from separatrix.solvers.logistic.sparse_passes import add_gradient
@@ -48,6 +49,10 @@ def sums_of(
 
     All in float64. Without `margin`, margins are not looked at.
     """
+    if is_tensor(block.X):
+        from separatrix.solvers.logistic.device_passes import sums_on  # torch is optional
+
+        return Sums(*sums_on(block, theta, intercept=intercept, hessian=hessian, margin=margin))
     if issparse(block.X) and not hessian:
         return _sparse_sums(block, theta, intercept, margin)
     p, d = len(theta), theta.shape[1] - intercept

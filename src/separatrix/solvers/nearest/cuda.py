@@ -14,7 +14,14 @@ import torch
 
 from separatrix.errors import MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
-from separatrix.runtime.device import as_numpy, as_tensor, device_name, free_bytes, is_tensor
+from separatrix.runtime.device import (
+    as_numpy,
+    as_tensor,
+    device_name,
+    free_bytes,
+    is_tensor,
+    runs_triton,
+)
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import CHUNK, SUMS
 from separatrix.solvers.nearest.groups import Index, Search
@@ -27,7 +34,7 @@ from separatrix.solvers.nearest.low_precision import (
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 
 EXTRA_INTEGER, EXTRA = 3, 11  # candidates besides the k lowest scores: integer rows, others
-SCORE_BYTES = 2048 * MEBIBYTE  # of a tile
+SCORE_BYTES = 8192 * MEBIBYTE  # of a tile
 GAP_BYTES = 1024 * MEBIBYTE  # of differences computed at a time
 AGAIN = 8  # parts of a tile in the second pass over its scores
 
@@ -157,11 +164,20 @@ def lowest_scores(S: Any, count: int) -> tuple[Any, Any]:
         every = torch.arange(n, device=S.device).expand(m, n)
         return every, torch.full((m,), torch.inf, device=S.device)
     groups = S.view(m, n // GROUP, GROUP)
-    minima = groups.amin(dim=2)
+    minima = _minima(S)
     best = minima.topk(min(count, n // GROUP), dim=1, largest=False, sorted=False).indices
     near = groups.gather(1, best[:, :, None].expand(-1, -1, GROUP)).flatten(1)
     values, positions = near.topk(count, dim=1, largest=False, sorted=False)
     return best.gather(1, positions // GROUP) * GROUP + positions % GROUP, values.amax(dim=1)
+
+
+def _minima(S: Any) -> Any:
+    """The lowest score of each group of columns, (m, n / GROUP)."""
+    if not runs_triton(S.device):
+        return S.view(len(S), -1, GROUP).amin(dim=2)
+    from separatrix.solvers.nearest.triton import group_minima  # needs Triton
+
+    return group_minima(S, GROUP)
 
 
 def ordered_sums(gaps: Any) -> Any:

@@ -12,8 +12,12 @@ Else a sum of K products is off by less than K 2^-21 (|q| |y| + h). Rounding to 
 K 2^-24. Tensor cores add blocks of b >= 4 products to the sum so far, cut off 2^-23 below the largest: an
 error of (b + 2) 2^-23 a block, so 1.5 K 2^-23 in all, times what is above.
 
-*Other rows* are multiplied in float32, rounded to nearest, K 2^-24 (|q| |y| + h) off at most; 2^-22 leaves
-room. As |q| |y| <= |q|^2 / 2 + h, that is E (|q|^2 / 2 + 2 h) with E = K 2^-22. To score h (1 - 3 E)
+*Other rows* are split, where a GPU multiplies bfloat16: y = y1 + y2, both bfloat16 and so rounded to 8
+binary digits, is moved by less than 2^-17 of its length. Of q . y the product q2 . y2 is left out, below
+2^-16 |q| |y|. The others are one product, of (-q1, -q1, -q2, 1) with (y1, y2, y1, h), whose terms sum to
+at most 1.02 (|q| |y| + h); it is as far off as one of whole numbers. Elsewhere these rows are multiplied
+in float32, rounded to nearest, K 2^-24 (|q| |y| + h) off at most; 2^-22 leaves room. As
+|q| |y| <= |q|^2 / 2 + h, an error of E (|q| |y| + h) is at most E (|q|^2 / 2 + 2 h). To score h (1 - 3 E)
 instead of h takes the second part off, and one row far away does not blur the others.
 
 Rounding moved rows and queries by so little that |q - y| <= scale distance + how far both moved.
@@ -42,7 +46,10 @@ INTEGER_TOLERANCE = 2.0**-12  # from a whole number
 AROUND = 2.0**-40  # more than float64 is off for such numbers
 EXACT = 2.0**24  # whole numbers below are float32
 WHOLE_SUM, PLAIN_SUM = 2.0**-21, 2.0**-22  # error of a product, see above
-ROUNDED = 2.0**-23  # what rounding to float32 moves a row by, over its length
+ROUNDED, SPLIT = 2.0**-23, 2.0**-17  # what float32 and two bfloat16 move a row by, over its length
+LEFT_OUT = 2.0**-16  # of |q| |y|, by a product of split rows
+MORE = 1.02  # terms of such a product, over |q| |y| + h
+PIECES = 3  # bfloat16 that hold a number of 24 binary digits
 UNDERFLOW = 1e-33  # what products of float32 may lose below its range
 PAD_SCORE = 2.0**100  # score of the rows that fill up
 HUGE = 1e100
@@ -69,11 +76,16 @@ class LowPrecisionFilter:
         else:
             self.centre = _middle(X)
             self.scale = scale_of(_spread(X, self.centre))
-        mixed = self.whole and multiplies_mixed(X.device)
+        mixed = multiplies_mixed(X.device)
+        self.split = mixed and not self.whole
         self._dtype = torch.bfloat16 if mixed else torch.float32
-        width = self.d + (3 if self.whole else 1)
-        self._width = -(-width // ALIGNED) * ALIGNED
-        self._error = self._width * (WHOLE_SUM if self.whole else PLAIN_SUM)
+        self._rounding = 0.0 if self.whole else SPLIT if self.split else ROUNDED
+        self._heights = self.d * (3 if self.split else 1)  # the first column of h
+        self._pieces = PIECES if self.whole or self.split else 1
+        self._width = -(-(self._heights + self._pieces) // ALIGNED) * ALIGNED
+        self._error = self._width * (PLAIN_SUM if self._pieces == 1 else WHOLE_SUM)
+        if self.split:
+            self._error = MORE * self._error + LEFT_OUT
         self._fill(X)
         self.nbytes = int(self._columns.nbytes)
 
@@ -97,12 +109,15 @@ class LowPrecisionFilter:
             largest = lengths * self._longest + 1.01 * self._highest
             error = torch.where(largest < EXACT, 0.0, self._error * largest)
         else:
-            moved = 2 * ROUNDED * lengths + sqrt(self.d) * UNDERFLOW
+            moved = 2 * self._rounding * lengths + sqrt(self.d) * UNDERFLOW
             error = self._error * squares / 2 + UNDERFLOW
         moved = torch.where(near, moved, torch.inf)
         columns = torch.zeros((len(Q), self._width), dtype=self._dtype, device=Q.device)
         columns[:, : self.d] = -rounded
-        columns[:, self.d : self.d + (3 if self.whole else 1)] = 1
+        if self.split:  # beside the first halves of rows and their second, and the first again
+            columns[:, self.d : 2 * self.d] = columns[:, : self.d]
+            columns[:, 2 * self.d : 3 * self.d] = -rounded - columns[:, : self.d].double()
+        columns[:, self._heights : self._heights + self._pieces] = 1
         return PreparedQueries(columns, squares, error, moved)
 
     def scores(self, queries: PreparedQueries) -> Any:
@@ -115,14 +130,14 @@ class LowPrecisionFilter:
     def limits(self, queries: PreparedQueries, squares: Any) -> Any:
         """The most that rows score which are measured to be within these squared distances, (m,)."""
         measured = squares.sqrt() * (1 + self.d * 2.0**-50)  # sums of squares are rounded too
-        reach = (measured * self.scale + queries.moved) * (1 + 2 * ROUNDED * (not self.whole))
+        reach = (measured * self.scale + queries.moved) * (1 + 2 * self._rounding)
         return (reach.square() * (1 + 2.0**-50) - queries.squares) / 2 + queries.error
 
     def _fill(self, X: Any) -> None:
         """Make the columns; keep the longest row, the highest h, and the farthest that a row moved."""
         size = -(-self.n // GROUP) * GROUP
         self._columns = torch.zeros((size, self._width), dtype=self._dtype, device=X.device)
-        self._columns[self.n :, self.d] = PAD_SCORE
+        self._columns[self.n :, self._heights] = PAD_SCORE
         moved = torch.zeros((), dtype=torch.float64, device=X.device)
         highest = torch.zeros_like(moved)
         for part in row_blocks(self.n, rows_that_fit(32 * self.d, BLOCK_BYTES)):
@@ -131,22 +146,31 @@ class LowPrecisionFilter:
             heights = rounded.square().sum(dim=1) / 2
             moved = torch.maximum(moved, (Y - rounded).abs().max())
             highest = torch.maximum(highest, heights.max())
-            self._columns[part, : self.d] = rounded.to(self._dtype)
+            columns = self._columns[part]
+            columns[:, : self.d] = rounded.to(self._dtype)
+            if self.split:
+                columns[:, self.d : 2 * self.d] = rounded - columns[:, : self.d].double()
+                columns[:, 2 * self.d : 3 * self.d] = columns[:, : self.d]
             left = heights.floor() if self.whole else heights * (1 - 3 * self._error)
-            for column in range(self.d, self.d + (3 if self.whole else 1)):  # 8 binary digits each
-                piece = left.to(torch.bfloat16) if self.whole else left.float()
-                self._columns[part, column] = piece.to(self._dtype)
+            for column in range(self._heights, self._heights + self._pieces):
+                piece = left.float() if self._pieces == 1 else left.to(torch.bfloat16)
+                columns[:, column] = piece.to(self._dtype)
                 left = left - piece.double()
         self._moved = (moved + AROUND) * sqrt(self.d)
         self._highest, self._longest = highest, (2 * highest).sqrt()
 
     def _rounded(self, Y: Any) -> Any:
-        return Y.round() if self.whole else Y.float().double()
+        if self.whole:
+            return Y.round()
+        if not self.split:
+            return Y.float().double()
+        first = Y.to(torch.bfloat16).double()
+        return first + (Y - first).to(torch.bfloat16).double()
 
 
 def filter_bytes(n: int, d: int) -> int:
     """Most bytes that building a filter of n rows takes."""
-    return 4 * (n + GROUP) * (d + 3 + ALIGNED) + min(BLOCK_BYTES, 32 * n * d)
+    return 6 * (n + GROUP) * (d + PIECES + ALIGNED) + min(BLOCK_BYTES, 32 * n * d)
 
 
 def whole_scale(X: Any) -> float | None:

@@ -1,0 +1,216 @@
+"""An endless stream of deformed digits: image number i is a function of i alone, on every device.
+
+The recipe is that of Loosli, Canu and Bottou: with t_x and t_y the slopes of an image along columns and
+rows, (f_x, f_y) a smooth random field of displacements and b a random number,
+
+    image + f_x t_x + f_y t_y + b sqrt(t_x^2 + t_y^2)
+
+moves and bends the strokes, and makes them thicker or thinner. The field is an elastic one, cubic B-splines
+over a coarse grid of random numbers, plus a small rotation and a small translation. All of it is whole
+numbers, and random numbers are hashes of the image's number: NumPy and torch, CPU and GPU, give the same
+bytes.
+
+Reference: Loosli, Canu and Bottou, Training Invariant Support Vector Machines Using Selective Sampling, in
+Large Scale Kernel Machines, MIT Press (2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from separatrix.errors import DataError
+from separatrix.validation import require_integer
+
+SIDE = 28
+PIXELS = SIDE * SIDE
+SPACING, KNOTS = (
+    7,
+    7,
+)  # pixels between the random numbers of an elastic field; how many along a side
+NUMBERS = 2 * KNOTS * KNOTS + 4  # of an image: two fields, rotation, translation, thickness
+UNIT = 64  # of displacements and of thickness: one pixel
+ELASTIC, ELASTIC_BITS = (
+    64,
+    27,
+)  # a field times this, in 2^-27 units: 1.1 pixels, its root mean square
+ROTATION = 102  # in 1/1024 of a radian: at most 5.7 degrees
+TRANSLATION = 48  # at most three quarters of a pixel
+THICKNESS = 48  # at most three quarters of a pixel of every edge
+SLOPE = 8  # the sum of the absolute weights of a slope
+BLOCK = 8192  # images made at a time
+MASK = 0xFFFFFFFF
+
+
+class DeformedDigits:
+    """Deformed images of digits, by number; the first n are the originals.
+
+    Image i is made from original i mod n. Give a torch device for images that are tensors there.
+
+    Parameters
+    ----------
+    images
+        Originals, (n, 784) or (n, 28, 28), with pixels from 0 to 255.
+    labels
+        Their labels, (n,).
+    seed
+        Another seed is another stream. At least 0.
+    device
+        A torch device, or its name; None for NumPy.
+
+    Examples
+    --------
+    >>> images = np.zeros((2, 784), np.uint8)
+    >>> images[:, 200:500] = 255
+    >>> stream = DeformedDigits(images, np.array([3, 8]))
+    >>> stream.images(0, 5).shape, stream.labels(0, 5).tolist()
+    ((5, 784), [3, 8, 3, 8, 3])
+    >>> bool((stream.images(4, 5) == stream.images(2, 5)[2:]).all())
+    True
+    """
+
+    def __init__(self, images: Any, labels: Any, *, seed: int = 0, device: Any = None) -> None:
+        require_integer("DeformedDigits", "seed", seed, least=0)
+        images, labels = np.asarray(images), np.asarray(labels)
+        if images.size != len(images) * PIXELS or not len(images):
+            raise DataError(f"digits must be images of 28 x 28 pixels; got shape {images.shape}")
+        if len(labels) != len(images):
+            raise DataError(f"{len(images)} images have {len(labels)} labels; give one for each")
+        if images.min() < 0 or images.max() > 255 or (images != np.rint(images)).any():
+            raise DataError("pixels must be whole numbers from 0 to 255; scale the images to bytes")
+        flat = images.reshape(len(images), PIXELS)
+        self.n_originals, self.seed = len(flat), seed
+        self._move = _to_device(device)
+        self._labels = self._move(labels) if labels.dtype.kind in "biuf" else labels
+        self._pixels = self._move(flat.astype(np.uint8))
+        slopes = _slopes(flat.reshape(-1, SIDE, SIDE).astype(np.int32))
+        self._slopes = [self._move(part.reshape(-1, PIXELS).astype(np.int16)) for part in slopes]
+        self._splines = self._move(_splines().astype(np.float64))
+        rows, columns = np.divmod(np.arange(PIXELS), SIDE)
+        self._turn = self._move(np.stack([-(2 * rows - SIDE + 1), 2 * columns - SIDE + 1]))
+
+    def labels(self, start: int, stop: int) -> Any:
+        """Labels of images number start to stop, (stop - start,)."""
+        return self._labels[self._move(np.arange(start, stop) % self.n_originals)]
+
+    def images(self, start: int, stop: int) -> Any:
+        """Images number start to stop, (stop - start, 784), uint8."""
+        require_integer("DeformedDigits.images", "start", start, least=0)
+        require_integer("DeformedDigits.images", "stop", stop, least=start + 1)
+        parts = [self._made(begin, min(begin + BLOCK, stop)) for begin in range(start, stop, BLOCK)]
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def blocks(self, start: int, stop: int, size: int) -> Iterator[tuple[Any, Any]]:
+        """Images and labels from number start to stop, at most `size` at a time."""
+        for begin in range(start, stop, size):
+            end = min(begin + size, stop)
+            yield self.images(begin, end), self.labels(begin, end)
+
+    def _made(self, start: int, stop: int) -> Any:
+        """At most a block of images."""
+        counters = np.arange(start, stop, dtype=np.int64)
+        source = self._move(counters % self.n_originals)
+        numbers = _numbers(self._move(counters), self.seed, self._move)
+        numbers = numbers * (self._move(counters) >= self.n_originals)[:, None]
+        knots, rest = numbers[:, :-4], numbers[:, -4:]
+        m = stop - start
+        fields = _whole(_floats(knots).reshape(2 * m, -1) @ self._splines).reshape(m, 2, PIXELS)
+        moved = (fields * ELASTIC) >> ELASTIC_BITS
+        moved = moved + ((_scaled(rest[:, 0], ROTATION)[:, None, None] * self._turn) >> 5)
+        moved = moved + _scaled(rest[:, 1:3], TRANSLATION)[:, :, None]
+        along, down, edge = (part[source] for part in self._slopes)
+        change = moved[:, 0] * along + moved[:, 1] * down
+        change = change + _scaled(rest[:, 3], THICKNESS)[:, None] * edge
+        half = UNIT * SLOPE // 2
+        return _bytes(self._pixels[source] + ((change + half) >> 9))
+
+
+def _slopes(images: npt.NDArray[np.int32]) -> tuple[Any, Any, Any]:
+    """Slopes along columns and along rows, in eighths, and the length of both together, rounded down."""
+    P = np.pad(images, ((0, 0), (1, 1), (1, 1)))
+    apart = P[:, :, 2:] - P[:, :, :-2]
+    along = apart[:, :-2] + 2 * apart[:, 1:-1] + apart[:, 2:]
+    apart = P[:, 2:] - P[:, :-2]
+    down = apart[:, :, :-2] + 2 * apart[:, :, 1:-1] + apart[:, :, 2:]
+    return along, down, np.floor(np.sqrt(along.astype(np.float64) ** 2 + down**2)).astype(np.int32)
+
+
+def _splines() -> npt.NDArray[np.int64]:
+    """Weight of each random number of a field at each pixel, (49, 784): whole numbers, the sum 2058^2."""
+    B = np.zeros((KNOTS, SIDE), np.int64)
+    for pixel in range(SIDE):
+        base, k = divmod(pixel, SPACING)
+        r = SPACING - k
+        s = SPACING**3
+        B[base : base + 4, pixel] = (
+            r**3,
+            3 * k**3 - 6 * SPACING * k**2 + 4 * s,
+            3 * r**3 - 6 * SPACING * r**2 + 4 * s,
+            k**3,
+        )
+    return np.kron(B, B)
+
+
+def _numbers(counters: Any, seed: int, move: Any) -> Any:
+    """Random whole numbers of each image, (n, NUMBERS), from -128 to 127: hashes of their positions."""
+    places = move(np.arange(NUMBERS, dtype=np.int64))
+    low = _hash((counters & MASK) ^ (_hash_number(seed) & MASK))
+    high = _hash(low ^ ((counters >> 32) & MASK))
+    return (_hash((high[:, None] + places * 0x9E3779B9) & MASK) >> 24) - 128
+
+
+def _hash(x: Any) -> Any:
+    """A number below 2^32 as another one, by xor, shifts and products of 32 bits.
+
+    Wellons, Prospecting for Hash Functions (2018). Products wrap in 64 bits, of which the lower 32 count.
+    """
+    x = ((x ^ (x >> 16)) * 0x7FEB352D) & MASK
+    x = ((x ^ (x >> 15)) * 0x846CA68B) & MASK
+    return x ^ (x >> 16)
+
+
+def _hash_number(x: int) -> int:
+    return int(_hash(np.array([(x & MASK) ^ (x >> 32 & MASK)], np.int64))[0])
+
+
+def _scaled(numbers: Any, most: int) -> Any:
+    """Numbers from -128 to 127 as whole numbers of at most `most`."""
+    return (numbers * most) >> 7
+
+
+def _to_device(device: Any) -> Any:
+    """A function that makes an array one of the device: itself, or a tensor."""
+    if device is None:
+        return lambda array: array
+    import torch
+
+    return lambda array: torch.as_tensor(array, device=device)
+
+
+def _floats(values: Any) -> Any:
+    """Whole numbers in float64, in which sums of products below 2^53 are exact in any order."""
+    return values.astype(np.float64) if isinstance(values, np.ndarray) else values.double()
+
+
+def _whole(values: Any) -> Any:
+    return values.astype(np.int64) if isinstance(values, np.ndarray) else values.long()
+
+
+def _bytes(values: Any) -> Any:
+    values = values.clip(0, 255)
+    if isinstance(values, np.ndarray):
+        return values.astype(np.uint8)
+    import torch
+
+    return values.to(torch.uint8)
+
+
+def _joined(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    import torch
+
+    return torch.cat(parts)
