@@ -5,7 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from separatrix.workbench.backend import Backend, forward
-from separatrix.workbench.drawing.requests import AnswerRequest, DataRequest, LearnRequest
+from separatrix.workbench.drawing.requests import (
+    AnswerRequest,
+    ClassesRequest,
+    DataRequest,
+    ExportRequest,
+    LearnRequest,
+)
 from separatrix.workbench.replies import JSON, json_reply, read_body
 from separatrix.workbench.strict_model import EmptyRequest, StrictModel
 
@@ -19,6 +25,7 @@ STARTING = {
     "data": [],
     "models": [],
     "corrections": 0,
+    "own": None,
     "problem": "",
     "python": "",
     "command": "",
@@ -26,7 +33,10 @@ STARTING = {
 FORWARDED: dict[str, type[StrictModel]] = {
     "answer": AnswerRequest,
     "learn": LearnRequest,
+    "undo": EmptyRequest,
     "forget": EmptyRequest,
+    "classes": ClassesRequest,
+    "export": ExportRequest,
 }
 
 

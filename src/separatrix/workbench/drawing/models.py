@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from separatrix.estimators.registry import CLASSIFIERS
-from separatrix.workbench.drawing.pictures import Pictures
+from separatrix.workbench.drawing.pictures import OWN, Pictures
 
-NEIGHBORS = 5
+NEIGHBORS, FEW_NEIGHBORS = 5, 3
 MAX_COVARIANCE_PIXELS = 256  # above, one covariance for each class takes too much memory
 
 
@@ -53,10 +53,18 @@ class Recipe:
 
 def list_recipes(pictures: Pictures) -> list[Recipe]:
     """The models for a data set, in the order of the page."""
-    if not len(pictures.y):
+    if len(set(pictures.y.tolist())) < 2:
         return []
+    if pictures.name == OWN:
+        return [_for_few(recipe, len(pictures.y)) for recipe in _RECIPES]
     small = pictures.X.shape[1] <= MAX_COVARIANCE_PIXELS
     return [recipe for recipe in _RECIPES if small or recipe.key != "quadratic"]
+
+
+def _for_few(recipe: Recipe, rows: int) -> Recipe:
+    """A recipe for a handful of drawings: without calibration, and no more neighbours than rows."""
+    params = {**recipe.params, "n_neighbors": min(FEW_NEIGHBORS, rows), "calibration": None}
+    return replace(recipe, params={k: v for k, v in params.items() if k in recipe.params})
 
 
 def choose_gamma(pictures: Pictures) -> float:

@@ -66,7 +66,9 @@ def make_upright(parts: list[Matrix], way: str) -> list[Matrix]:
         x, y = (trace - trace.mean(axis=0)).T
         slant = -float(x @ y / (y @ y))
     else:
-        top, bottom = (_leftmost(trace, row, height) for row in (trace[:, 1].min(), trace[:, 1].max()))
+        top, bottom = (
+            _leftmost(trace, row, height) for row in (trace[:, 1].min(), trace[:, 1].max())
+        )
         slant = (top - bottom) / height
     slant = min(max(slant, -STEEPEST), STEEPEST)
     middle = float(trace[:, 1].mean())
