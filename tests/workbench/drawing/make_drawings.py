@@ -3,7 +3,7 @@
     python -m tests.workbench.drawing.make_drawings
 
 A drawing is one of the forms of a digit (five each), bent by a style: slant, width against height, turn,
-size and place on the page, the trembling of a slow or a quick hand, and how dense the points of the pen are.
+size on the page, the trembling of a slow or a quick hand, and how dense the points of the pen are.
 The styles follow from the seed; the file in the repository is what this script writes.
 """
 
@@ -51,7 +51,10 @@ MORE = {
         [line((0.68, 0.16), (0.4, 0.15), (0.38, 0.42)) + arc(0.46, 0.63, 0.21, 0.22, -110, 135)],
     ],
     "6": [
-        [line((0.6, 0.12), (0.44, 0.34), (0.34, 0.58)) + arc(0.51, 0.67, 0.18, 0.19, 190, -170, 30)],
+        [
+            line((0.6, 0.12), (0.44, 0.34), (0.34, 0.58))
+            + arc(0.51, 0.67, 0.18, 0.19, 190, -170, 30)
+        ],
         [arc(0.64, 0.55, 0.3, 0.43, -95, -185, 16) + arc(0.49, 0.69, 0.17, 0.17, 190, -180, 30)],
     ],
     "7": [

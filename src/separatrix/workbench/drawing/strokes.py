@@ -19,7 +19,7 @@ FLATTEST = 0.25  # height against width: a flatter drawing is a line and is not 
 STEEPEST = 1.0  # columns a row that a drawing is sheared at most
 STEP = 0.2  # pixels between two points of a stroke
 TRACED = 200  # points along the height of a drawing, to measure its slant
-ROUNDS = 3  # of the search for the pen that gives enough ink
+ROUNDS = 3  # of the searches for the pen that gives enough ink, and for the shear
 DECIMALS = 6  # so that a drawing gives the same picture anywhere on the page
 
 
@@ -61,18 +61,21 @@ def make_upright(parts: list[Matrix], way: str) -> list[Matrix]:
     width, height = np.ptp(corners, axis=0)
     if not way or height < max(SMALLEST, FLATTEST * width):
         return parts
-    trace = _sample_strokes(parts, height / TRACED)
+    for _ in range(ROUNDS if way == "moments" else 1):  # a shear changes how much ink a stroke has
+        trace = _sample_strokes(parts, height / TRACED)
+        slant = min(max(_measure_slant(trace, way, height), -STEEPEST), STEEPEST)
+        middle = float(trace[:, 1].mean())
+        parts = [np.column_stack([p[:, 0] + slant * (p[:, 1] - middle), p[:, 1]]) for p in parts]
+    return parts
+
+
+def _measure_slant(trace: Matrix, way: str, height: float) -> float:
+    """Columns by which a drawing leans to the right for each row upwards."""
     if way == "moments":
         x, y = (trace - trace.mean(axis=0)).T
-        slant = -float(x @ y / (y @ y))
-    else:
-        top, bottom = (
-            _leftmost(trace, row, height) for row in (trace[:, 1].min(), trace[:, 1].max())
-        )
-        slant = (top - bottom) / height
-    slant = min(max(slant, -STEEPEST), STEEPEST)
-    middle = float(trace[:, 1].mean())
-    return [np.column_stack([p[:, 0] + slant * (p[:, 1] - middle), p[:, 1]]) for p in parts]
+        return -float(x @ y / (y @ y))
+    first, last = trace[:, 1].min(), trace[:, 1].max()
+    return (_leftmost(trace, first, height) - _leftmost(trace, last, height)) / height
 
 
 def _leftmost(trace: Matrix, row: float, height: float) -> float:
