@@ -31,7 +31,7 @@ def rasterize(strokes: Strokes, canvas: Canvas, pen: float = 1.0) -> Matrix | No
 
     >>> from separatrix.workbench.drawing.canvas import DIGITS
     >>> rasterize([[[0.5, 0.1], [0.5, 0.9]]], DIGITS)[4].tolist()
-    [0.0, 0.0, 0.25, 1.0, 1.0, 0.25, 0.0, 0.0]
+    [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     >>> rasterize([], DIGITS) is None
     True
     """

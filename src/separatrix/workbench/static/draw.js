@@ -38,6 +38,8 @@ export async function open(view) {
   let reasoned = 0;
   let pen = before.pen;
   let answered = 0;
+  let asking = 0;
+  let replied = null; // the strokes that the last answer is about
   let closed = false;
   let lastState = ""; // the last state, as text
   let lasting = false; // an error that asking again would only repeat
@@ -94,6 +96,10 @@ export async function open(view) {
       const found = await post("/api/draw/answer", { strokes, pen, count: REASONS, model: answers.chosen() || null }, listeners.signal);
       if (closed || !hasInk()) return;
       calm();
+      const fewer = found.answers.length < (state?.models.length ?? 0); // another worker loads the models again
+      if (fewer) askSoon();
+      if (fewer && strokes === replied && reply) return;
+      replied = strokes;
       showReply(found, done);
       measurePaint(at);
       results.dataset.settled = String(strokes === pad.strokes()); // whether these answers are about all that is drawn
@@ -103,6 +109,7 @@ export async function open(view) {
     }
   });
   /** The same drawing, other models or another one chosen: no pen moved. */
+  const askSoon = () => { clearTimeout(asking); asking = setTimeout(askAgain, POLL); };
   const askAgain = () => { if (hasInk()) ask({ strokes: pad.strokes(), at: null, done: true }); };
 
   function onInk(strokes, { at, done }) {
@@ -329,6 +336,7 @@ export async function open(view) {
     clearTimeout(timer);
     clearTimeout(reading);
     clearTimeout(reasons);
+    clearTimeout(asking);
     pad.close();
     listeners.stop();
   };
