@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request, Response
 
 from separatrix.workbench.backend import Backend, forward
 from separatrix.workbench.drawing.requests import (
+    OWN,
     AnswerRequest,
     ClassesRequest,
     DataRequest,
     ExportRequest,
     LearnRequest,
 )
-from separatrix.workbench.drawing.pictures import OWN
 from separatrix.workbench.replies import JSON, json_reply, read_body
 from separatrix.workbench.strict_model import EmptyRequest, StrictModel
 

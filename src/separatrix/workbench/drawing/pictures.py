@@ -19,13 +19,13 @@ from separatrix.errors import DataError
 from separatrix.types import Codes, Matrix
 from separatrix.workbench.drawing.canvas import KNOWN, Canvas, measure_canvas, side_of
 from separatrix.workbench.drawing.canvas import OWN as OWN_CANVAS
+from separatrix.workbench.drawing.requests import OWN
 from separatrix.workbench.local_data import download_hint, is_local, require_local
 
 USPS_TRAINING = 7291  # the rows that came as zip.train
 MAX_ROWS, MAX_TESTED = 6_000, 2_000
 MAX_CLASSES = 100
 TEST_SHARE = 5  # one row in so many is held out if a data set has no test part
-OWN = "own"  # the name of the classes that a person draws
 TITLES = {
     "digits": "Digits, 8 x 8 (built in)",
     "usps": "USPS digits, 16 x 16",

@@ -12,6 +12,7 @@ MAX_STROKES, MAX_POINTS = 200, 20_000
 Coordinate = Annotated[float, Field(ge=-0.5, le=1.5)]  # a pen may leave the page
 Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
 Stroke = Annotated[list[Point], Field(max_length=MAX_POINTS)]
+OWN = "own"  # the name of the data set of classes that a person draws
 MAX_OWN_CLASSES = 10
 ClassName = Annotated[str, Field(min_length=1, max_length=30)]
 Strokes = list[list[list[float]]]

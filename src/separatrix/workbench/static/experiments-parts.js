@@ -5,7 +5,7 @@ import { post } from "./api.js";
 import { button, inOneLine, toast } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { removeJob, addJob } from "./experiments-poll.js";
-import { resumable, elapsed } from "./experiments-words.js";
+import { duration, resumable, elapsed } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -66,9 +66,15 @@ export function progress() {
     message.textContent = job.status === "queued" ? "waiting for the one that runs" : now?.message || "starting";
     message.title = message.textContent;
     count.textContent = total ? `${now.done} of ${total}` : "";
-    time.textContent = job.status === "running" ? elapsed(job) : "";
+    time.textContent = job.status === "running" ? [elapsed(job), left(job)].filter(Boolean).join(", ") : "";
   };
   return { element, show };
+}
+
+/** About how long it still takes, if the rest goes as what is done. @param {Job} job */
+function left({ progress: now, seconds }) {
+  if (!now || !(now.total > 1) || now.done < 1 || now.done >= now.total || !seconds) return "";
+  return `about ${duration(Math.max(1, Math.round((seconds / now.done) * (now.total - now.done))))} left`;
 }
 
 /**
