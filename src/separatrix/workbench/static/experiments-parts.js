@@ -5,7 +5,7 @@ import { post } from "./api.js";
 import { button, inOneLine, toast } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { removeJob, addJob } from "./experiments-poll.js";
-import { duration, resumable, elapsed } from "./experiments-words.js";
+import { resumable, elapsed } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -74,7 +74,8 @@ export function progress() {
 /** About how long it still takes, if the rest goes as what is done. @param {Job} job */
 function left({ progress: now, seconds }) {
   if (!now || !(now.total > 1) || now.done < 1 || now.done >= now.total || !seconds) return "";
-  return `about ${duration(Math.max(1, Math.round((seconds / now.done) * (now.total - now.done))))} left`;
+  const rest = (seconds / now.done) * (now.total - now.done);
+  return `about ${rest < 90 ? `${Math.max(1, Math.round(rest))} s` : `${Math.round(rest / 60)} min`} left`;
 }
 
 /**
