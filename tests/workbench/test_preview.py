@@ -51,11 +51,11 @@ def table(names, rows):
 @pytest.mark.parametrize(
     ("names", "columns", "target", "guess"),
     [
-        (["kind", "x", "y"], (1, 2, 3), "kind", "the only column of categories"),
-        (["x", "kind", "y"], (2, 1, 3), "kind", "the only column of categories"),
+        (["kind", "x", "w"], (1, 2, 3), "kind", "the only column of categories"),
+        (["x", "kind", "w"], (2, 1, 3), "kind", "the only column of categories"),
         (["kind", "x", "class"], (1, 2, 3), "class", "by its name"),
-        (["kind", "other", "y"], (1, 1, 3), "y", "the last column"),
-        (["x", "y", "kind"], (2, 3, 1), "kind", "the only column of categories"),
+        (["kind", "other", "w"], (1, 1, 3), "w", "the last column"),
+        (["x", "w", "kind"], (2, 3, 1), "kind", "the only column of categories"),
     ],
 )
 def test_the_column_to_predict_is_the_only_category_unless_another_is_named(
@@ -79,8 +79,8 @@ def test_whole_numbers_at_the_end_are_classes_even_beside_a_category(tmp_path):
 
 def test_every_column_has_a_role_that_a_person_can_change(tmp_path):
     path = tmp_path / "data.csv"
-    path.write_text(table(["id", "kind", "x", "y"], ROWS))
+    path.write_text(table(["id", "kind", "x", "w"], ROWS))
 
     kinds = {column["name"]: column["kind"] for column in preview(str(path))["columns"]}
 
-    assert kinds == {"id": "drop", "kind": "category", "x": "number", "y": "number"}
+    assert kinds == {"id": "drop", "kind": "category", "x": "number", "w": "number"}

@@ -133,7 +133,7 @@ def test_names_of_own_classes_are_two_to_ten_and_differ(names):
 def test_of_many_terms_the_strongest_against_is_shown_and_all_are_summed():
     found = choose_terms(np.arange(10), np.array([9.0, 8, 7, 6, 5, 4, 3, -1, -2, 0]))
     assert found.rows.tolist() == [0, 1, 2, 3, 4, 8]
-    assert (found.favour, found.against, found.count) == (42.0, -3.0, 10)
+    assert (found.favour, found.against, found.number) == (42.0, -3.0, 10)
 
 
 def test_sums_of_terms_are_those_of_all_support(tmp_path):

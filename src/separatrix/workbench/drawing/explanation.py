@@ -25,7 +25,7 @@ class Terms(NamedTuple):
     weights: Any
     favour: float
     against: float
-    count: int
+    number: int  # of all terms
 
 
 def find_terms(model: Any, x: Matrix, code: int) -> Terms | None:

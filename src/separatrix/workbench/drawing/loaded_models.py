@@ -24,7 +24,8 @@ from separatrix.types import Matrix, Vector
 from separatrix.workbench.drawing.canvas import side_of
 from separatrix.workbench.drawing.fitted_cache import FitFacts, FittedModels
 from separatrix.workbench.drawing.models import NEIGHBORS, Recipe, set_if_known
-from separatrix.workbench.drawing.pictures import OWN, Pictures, label_text
+from separatrix.workbench.drawing.pictures import Pictures, label_text
+from separatrix.workbench.drawing.requests import OWN
 
 MAX_WIDTH = 16  # numbers in a line of a script, if the pictures allow
 LOG_ODDS = float(np.log(9.0))

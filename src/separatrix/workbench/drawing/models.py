@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from separatrix.estimators.registry import CLASSIFIERS
-from separatrix.workbench.drawing.pictures import OWN, Pictures
+from separatrix.workbench.drawing.pictures import Pictures
+from separatrix.workbench.drawing.requests import OWN
 
 NEIGHBORS, FEW_NEIGHBORS = 5, 3
 MAX_COVARIANCE_PIXELS = 256  # above, one covariance for each class takes too much memory

@@ -14,7 +14,8 @@ from separatrix.workbench.drawing import explanation
 from separatrix.workbench.drawing.corrections import Corrections
 from separatrix.workbench.drawing.loaded_models import LoadedModel, TrainedModel
 from separatrix.workbench.drawing.models import NEIGHBORS
-from separatrix.workbench.drawing.pictures import OWN, Pictures, label_text
+from separatrix.workbench.drawing.pictures import Pictures, label_text
+from separatrix.workbench.drawing.requests import OWN
 from separatrix.workbench.drawing.strokes import rasterize
 from separatrix.workbench.drawing.verdict import compare_distance, find_majority
 
@@ -148,7 +149,7 @@ class Panel:
             for row, weight in zip(terms.rows, terms.weights, strict=True)
         ]
         sums = {"for": _short(terms.favour), "against": _short(terms.against)}
-        return shown, {**sums, "count": terms.count}
+        return shown, {**sums, "count": terms.number}
 
     def _neighbours(self, values: Vector, count: int) -> list[Entry]:
         """The nearest training pictures of any class."""

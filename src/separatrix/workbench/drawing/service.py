@@ -24,7 +24,7 @@ from separatrix.workbench.drawing.loaded_models import LoadedModel, TrainedModel
 from separatrix.workbench.drawing.models import Recipe, list_recipes
 from separatrix.workbench.drawing.panel import Panel, milliseconds_since
 from separatrix.workbench.drawing.pictures import Pictures
-from separatrix.workbench.drawing.requests import Strokes
+from separatrix.workbench.drawing.requests import OWN, Strokes
 from separatrix.workbench.drawing.strokes import rasterize
 from separatrix.workbench.local_data import require_local
 from separatrix.workbench.settings import Settings
@@ -36,6 +36,7 @@ ECHOED = 60  # characters of a request that an error message repeats
 class Drawing:
     """Answers the requests of Draw."""
 
+    _fitting: _Fit | None  # the model that is being fitted
     requests = frozenset({"data", "answer", "learn", "undo", "forget", "classes", "export"})
 
     def __init__(self, settings: Settings) -> None:
@@ -122,7 +123,7 @@ class Drawing:
         if rasterize(strokes, panel.pictures.canvas) is None:
             raise DataError("nothing is drawn, so there is nothing to learn")
         self._corrections.add(Correction(label=label, strokes=strokes, pen=pen))
-        if self._name == pictures.OWN:
+        if self._name == OWN:
             self._fit_own()
             taught: list[dict[str, Any]] = []
         else:
@@ -139,7 +140,7 @@ class Drawing:
         """Forget the last correction: models go back to the first and learn the others again."""
         panel = self._panel or self._open()
         self._corrections.remove_last()
-        if self._name == pictures.OWN:
+        if self._name == OWN:
             self._fit_own()
         else:
             for model in panel.learners():
@@ -149,14 +150,14 @@ class Drawing:
     def forget(self) -> dict[str, Any]:
         """Forget all corrections of this data set and restore the models."""
         (self._panel or self._open()).forget()
-        if self._name == pictures.OWN:
+        if self._name == OWN:
             self._fit_own()
         return self.state()
 
     def classes(self, *, names: list[str]) -> dict[str, Any]:
         """Name one's own classes and draw them; drawings of other names are dropped."""
-        if self._name != pictures.OWN:
-            self.data(data=pictures.OWN)
+        if self._name != OWN:
+            self.data(data=OWN)
         self._corrections.set_classes([name.strip() for name in names])
         self._fit_own()
         return self.state()
@@ -178,7 +179,7 @@ class Drawing:
         self._panel: Panel | None = None
         self._queue: list[Recipe] = []
         self._total = 0
-        self._fitting: _Fit | None = None
+        self._fitting = None
         self._cache: FittedModels | None = None
         self._corrections = Corrections(self._folder, name)
 
@@ -201,12 +202,12 @@ class Drawing:
         self._panel = Panel(found, self._corrections, suitable)
         self._queue = list_recipes(found)
         self._total = len(self._queue)
-        if self._name != pictures.OWN:
+        if self._name != OWN:
             self._cache = FittedModels(self._fitted, found)
         return self._panel
 
     def _read(self, name: str) -> Pictures:
-        if name == pictures.OWN:
+        if name == OWN:
             return self._read_own()
         sides = {pictures.blank_name(model.side): model.side for model in self._saved}
         return pictures.make_blank(sides[name]) if name in sides else pictures.load_pictures(name)
@@ -230,7 +231,7 @@ class Drawing:
         """Teach a fitted model the corrections so far; those of one's own classes are its pictures."""
         try:
             model = fit.result()
-            if model.online and self._name != pictures.OWN:
+            if model.online and self._name != OWN:
                 panel.replay(model)
         except (SeparatrixError, ValueError, ArithmeticError, MemoryError) as error:
             self._problems.append(f"{fit.recipe.title} is left out: {error}.")
@@ -239,7 +240,7 @@ class Drawing:
 
     def _count_own(self) -> list[dict[str, Any]] | None:
         """The classes of one's own with the number of their drawings; None for other data sets."""
-        if self._name != pictures.OWN:
+        if self._name != OWN:
             return None
         labels = [one.label for one in self._corrections.items]
         return [{"name": name, "count": labels.count(name)} for name in self._corrections.classes]

@@ -287,7 +287,8 @@ export async function open(view) {
 
   async function onNames(names) {
     showState(await post("/api/draw/classes", { names }, listeners.signal));
-    pad.element.focus();
+    pad.element.scrollIntoView({ block: "center" });
+    pad.element.focus({ preventScroll: true });
   }
 
   async function onExport() {
