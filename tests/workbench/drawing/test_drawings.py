@@ -30,6 +30,12 @@ NO_DIGITS = {
 }
 
 
+def load_until(drawing, key):
+    """Load models until that one is there."""
+    while key not in [model["key"] for model in drawing.state()["models"]]:
+        drawing.work()
+
+
 def load_models(name):
     """The pictures of a data set and its fitted models."""
     pictures = load_pictures(name)
@@ -105,8 +111,7 @@ def test_corners_of_drawings_for_the_digits_are_above_each_other():
 
 def test_a_smiley_and_letters_are_none_of_these_but_digits_are(tmp_path):
     drawing = Drawing(Settings(folder=tmp_path, data="digits"))
-    while not drawing.state()["models"]:
-        drawing.work()
+    load_until(drawing, "neighbours")
     for name, strokes in NO_DIGITS.items():
         assert drawing.answer(strokes=strokes)["distance"]["far"], name
     for label, ways in HANDWRITING.items():
@@ -119,8 +124,7 @@ def test_a_smiley_and_letters_are_none_of_these_but_digits_are(tmp_path):
 def test_a_smiley_is_none_of_these_on_larger_pictures(data, request, tmp_path):
     request.getfixturevalue(data)
     drawing = Drawing(Settings(folder=tmp_path, data=data))
-    while not drawing.state()["models"]:
-        drawing.work()
+    load_until(drawing, "neighbours")
     for name, strokes in NO_DIGITS.items():
         assert drawing.answer(strokes=strokes)["distance"]["far"], name
     far = [drawing.answer(strokes=ways[0])["distance"]["far"] for ways in HANDWRITING.values()]

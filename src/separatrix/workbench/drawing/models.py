@@ -34,6 +34,7 @@ class Recipe:
     params: Mapping[str, Any]
     learns: str = ""  # how it learns a correction: "row", "mistakes", "sums", or "" if it cannot
     gamma: float = 0.0  # of its kernel, relative to `choose_gamma`
+    compiled: bool = True  # whether its first use on a machine compiles functions
 
     def build(self, pictures: Pictures) -> Any:
         """The estimator, not fitted."""
@@ -143,6 +144,7 @@ _RECIPES = (
         "LinearDiscriminantAnalysis",
         {"solver": "lsqr", "shrinkage": 0.1},
         learns="sums",
+        compiled=False,
     ),
     Recipe(
         "quadratic",
@@ -151,5 +153,6 @@ _RECIPES = (
         "QuadraticDiscriminantAnalysis",
         {"reg_param": 0.1},
         learns="sums",
+        compiled=False,
     ),
 )

@@ -178,6 +178,7 @@ class Drawing:
         self._name = name
         self._panel: Panel | None = None
         self._queue: list[Recipe] = []
+        self._order: list[str] = []  # keys of the models on the page
         self._total = 0
         self._fitting = None
         self._cache: FittedModels | None = None
@@ -200,7 +201,11 @@ class Drawing:
             found = self._read("digits")
         suitable: list[LoadedModel] = [m for m in self._saved if m.side == found.canvas.side]
         self._panel = Panel(found, self._corrections, suitable)
-        self._queue = list_recipes(found)
+        recipes = list_recipes(found)
+        self._order = [recipe.key for recipe in recipes]
+        self._queue = sorted(
+            recipes, key=lambda recipe: recipe.compiled
+        )  # first those that need no compiler
         self._total = len(self._queue)
         if self._name != OWN:
             self._cache = FittedModels(self._fitted, found)
@@ -237,6 +242,11 @@ class Drawing:
             self._problems.append(f"{fit.recipe.title} is left out: {error}.")
         else:
             panel.models.append(model)
+            panel.models.sort(key=self._position)
+
+    def _position(self, model: LoadedModel) -> int:
+        """Where a model is on the page: saved ones first."""
+        return self._order.index(model.key) if model.key in self._order else -1
 
     def _count_own(self) -> list[dict[str, Any]] | None:
         """The classes of one's own with the number of their drawings; None for other data sets."""

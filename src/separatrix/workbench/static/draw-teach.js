@@ -12,7 +12,7 @@ const DIGITS = [..."0123456789"];
  * @param {{onTeach: (label: string) => void, onRight: () => void, onUndo: () => void, onForget: () => void}} options
  */
 export function makeTeach({ onTeach, onRight, onUndo, onForget }) {
-  const title = h("h3", {}, "Wrong? It is a");
+  const title = h("h2", {}, "Wrong? It is a");
   const right = button("Right", onRight, "small", { data: { test: "right" }, title: "The answer is right: count it" });
   const undo = button("Undo the last", onUndo, "quiet small", { hidden: true, data: { test: "undo-correction" } });
   const forget = button("", onForget, "quiet small", { hidden: true, data: { test: "forget" } });
