@@ -28,7 +28,8 @@ def browser():
 @pytest.fixture(scope="module")
 def bench(browser, tmp_path_factory):
     """A workbench of its own folder; the browser comes first, for without one there is no test."""
-    with WorkbenchProcess(tmp_path_factory.mktemp("workbench")) as found:
+    folder = tmp_path_factory.mktemp("workbench")
+    with WorkbenchProcess(folder, "--data", "digits") as found:
         yield found
     assert [line for line in found.messages if "Traceback" in line] == [], "".join(found.messages)
 

@@ -50,6 +50,7 @@ class LocalBackend:
         self.name, self.service = name, service
         self.calls, self.cancelled, self.chosen = 0, 0, ""
         self.states: dict[str, bytes] = {}
+        self.former: dict[str, bytes] = {}
 
     async def call(self, name: str, arguments: dict[str, Any], *, seconds: float) -> bytes:
         assert seconds > 0

@@ -178,6 +178,8 @@ async def test_the_state_of_a_service_precedes_the_answer_and_is_new_after_a_dea
         assert state_of(backend, "echo") == {"kept": "this"}
         os.kill(first, signal.SIGKILL)
         await until(lambda: state_of(backend, "slow").get("process", first) != first)
+        assert json.loads(backend.former["slow"]) == {"done": 3, "process": first}
+        assert json.loads(backend.former["echo"]) == {"kept": "this"}
 
 
 @pytest.mark.slow

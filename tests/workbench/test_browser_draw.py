@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+from pathlib import Path
 
 import pytest
+from tests.workbench.drawing.test_drawings import NO_DIGITS
 from tests.workbench.handwriting import HANDWRITING
 from tests.workbench.shown_code import require_code
 from tests.workbench.workbench_process import until
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 from playwright.sync_api import expect
+
+import separatrix
 
 PAPER = "[data-test=paper]"
 MAJORITY = "[data-test=majority]"
@@ -167,15 +173,18 @@ def test_online_models_learn_a_correction_keep_it_over_a_reload_and_forget_it(pa
     tab.locator("[data-test=teach][data-label='4']").click()
 
     learned = tab.locator("[data-test=learned]")
-    expect(learned).to_contain_text("learned that this is a 4")
+    expect(learned).to_contain_text("changed their answer to 4")
     expect(learned.locator("li")).to_have_count(len(ONLINE))
     after = labels(tab)
     changed = {key for key in before if after[key] != before[key]}
     assert changed, after
     assert changed <= set(ONLINE)
     assert {after[key] for key in changed} == {"4"}
-    for key in changed:
-        expect(learned).to_contain_text(f"{before[key]} → 4")
+    expect(learned).to_contain_text(f"{len(changed)} models of {len(ONLINE)} that learn")
+    for key in ONLINE:
+        words = f"{before[key]} → 4" if key in changed else f"still {before[key]}"
+        expect(learned.locator(f"li[data-key={key}]")).to_contain_text(words)
+        expect(learned.locator(f"li[data-key={key}]")).to_contain_text("% of held-out scans wrong")
 
     tab.reload()
 
@@ -186,6 +195,142 @@ def test_online_models_learn_a_correction_keep_it_over_a_reload_and_forget_it(pa
 
     expect(tab.locator("[data-test=forget]")).to_be_hidden()
     until(lambda: labels(tab) == before, "the answers from before")
+
+    tab.locator("[data-test=teach][data-label='4']").click()
+    expect(tab.locator("[data-test=forget]")).to_have_text("Forget corrections (1)")
+    tab.locator("[data-test=undo-correction]").click()
+    expect(tab.locator("[data-test=undo-correction]")).to_be_hidden()
+    until(lambda: labels(tab) == before, "the answers from before")
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_drawings_that_are_judged_are_counted_beside_what_the_error_is(page):
+    tab, tally = page.tab, page.tab.locator("[data-test=tally]")
+    facts = tab.locator("[data-test=model][data-key=svm] [data-test=facts]")
+    expect(facts).to_contain_text("% of held-out scans wrong")
+    expect(tally).to_be_empty()
+    write(tab, HANDWRITING["3"][0])
+    says(tab, "3")
+    settled(tab)
+
+    tab.locator("[data-test=right]").click()
+
+    expect(tally).to_have_text("Right on 1 of your 1 drawing.")
+    expect(facts).to_contain_text("right on 1 of your 1")
+    tab.get_by_role("button", name="Clear").click()
+    write(tab, HANDWRITING["7"][0])
+    says(tab, "7")
+    settled(tab)
+    tab.locator("[data-test=teach][data-label='1']").click()
+    expect(tally).to_have_text("Right on 1 of your 2 drawings.")
+    tab.reload()
+    expect(tally).to_have_text("Right on 1 of your 2 drawings.")
+
+
+def test_a_smiley_is_none_of_these(page):
+    write(page.tab, NO_DIGITS["smiley"])
+
+    says(page.tab, "none")
+    message = page.tab.locator("[data-test=majority-message]")
+    expect(message).to_contain_text(re.compile(r"None of these: \d\.\d times as far"))
+    expect(page.tab.locator("[data-test=right]")).to_be_disabled()
+
+
+def test_reasons_say_what_speaks_against_and_how_much_is_not_shown(page):
+    write(page.tab, HANDWRITING["5"][0])
+    says(page.tab, "5")
+    page.tab.locator("[data-test=model][data-key=svm]").click()
+    why = page.tab.locator("[data-test=why]")
+
+    expect(why).to_contain_text(re.compile(r"\+[\d.]+ for 5, −[\d.]+ against: 6 of \d+ pictures"))
+    expect(why.locator("[data-test=decided] figure.against")).to_have_count(1)
+
+
+def test_a_stroke_is_redone_the_pen_is_wider_and_the_image_is_saved(page):
+    tab = page.tab
+    redo = tab.locator("[data-test=redo]")
+    write(tab, HANDWRITING["7"][0])
+    says(tab, "7")
+    tab.get_by_role("button", name="Undo").click()
+    says(tab, "?")
+    redo.click()
+    says(tab, "7")
+    expect(redo).to_be_disabled()
+    before = picture(tab, "paper")
+    tab.locator("[data-test=pen] input").press("End")
+    until(lambda: picture(tab, "paper") != before, "a wider stroke")
+    tab.reload()
+    expect(tab.locator("[data-test=pen] output")).to_have_text("2")
+
+    with tab.expect_download() as given:
+        tab.locator("[data-test=save-image]").click()
+
+    assert given.value.suggested_filename == "drawing.png"
+    assert given.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_own_classes_are_named_drawn_learned_and_saved(visit, bench, tmp_path):
+    tab = opened(visit).tab
+    tab.locator("[data-test=data][data-name=own]").check()
+    try:
+        names = tab.locator("[data-test=own-name]")
+        names.nth(0).fill("hat")
+        names.nth(1).fill("dog")
+        tab.locator("[data-test=own-use]").click()
+        for label, digit in (("hat", "0"), ("dog", "1")):
+            button = tab.locator(f"[data-test=teach][data-label={label}]")
+            for number in range(3):
+                write(tab, HANDWRITING[digit][number])
+                button.click()
+                expect(button.locator("[data-test=count]")).to_have_text(str(number + 1))
+                expect(tab.locator("[data-test=undo]")).to_be_enabled()
+        expect(tab.locator("[data-test=own-next]")).to_contain_text('Draw "hat" 2 more times')
+        expect(tab.locator("[data-test=model]")).to_have_count(9)
+        write(tab, HANDWRITING["1"][0])
+        says(tab, "dog")
+        with tab.expect_download() as given:
+            tab.locator("[data-test=export-model]").click()
+        assert given.value.suggested_filename == "own-neighbours.model"
+        model = separatrix.load(given.value.path())
+        assert sorted(model.classes_.tolist()) == ["dog", "hat"]
+    finally:
+        bench.post("/api/draw/forget", {})
+        bench.post("/api/draw/data", {"data": "digits"})
+        until(lambda: bench.get("/api/draw/state")["ready"], "the digits")
+
+
+def test_another_worker_takes_over_unseen(page, bench):
+    tab = page.tab
+    write(tab, HANDWRITING["3"][0])
+    says(tab, "3")
+    before = settled(tab)
+    (worker,) = [pid for pid in bench.children() if "spawn_main" in command_of(pid)]
+    tab.evaluate(WATCH_ROWS)
+
+    os.kill(worker, signal.SIGKILL)
+
+    until(lambda: new_worker(bench, worker), "another worker")
+    tab.get_by_role("button", name="Undo").click()
+    tab.locator("[data-test=redo]").click()
+    says(tab, "3")
+    until(lambda: labels(tab) == before, "the same answers")
+    assert tab.evaluate("window.fewestRows") == len(before)
+
+
+WATCH_ROWS = """() => {
+  const list = document.querySelector("[data-test=models]");
+  window.fewestRows = list.children.length;
+  new MutationObserver(() => { window.fewestRows = Math.min(window.fewestRows, list.children.length); })
+    .observe(list, { childList: true });
+}"""
+
+
+def command_of(pid):
+    return Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ")
+
+
+def new_worker(bench, old):
+    return [p for p in bench.children() if p != old and "spawn_main" in command_of(p)]
 
 
 def test_a_digit_is_drawn_with_the_keyboard_alone(page):

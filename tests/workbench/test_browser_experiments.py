@@ -143,7 +143,16 @@ def test_a_file_is_uploaded_its_target_chosen_and_its_model_downloaded(visit):
     assert first == [f"{X[0, 0]}", f"{X[0, 1]}", "rose"]
     tab.locator("[data-test=target]").select_option(label="petal")
     expect(tab.locator("[data-test=preview] th.target")).to_contain_text("petal")
+    expect(tab.locator("[data-test=target-guess]")).to_have_text("Chosen by you.")
     tab.locator("[data-test=target]").select_option(label="flower")
+    expect(tab.locator("[data-test=target-guess]")).to_contain_text("only column of categories")
+    role = tab.locator("[data-test=role][data-column=sepal]")
+    role.select_option("drop")
+    tab.get_by_role("tab", name="Command line").click()
+    expect(tab.get_by_role("tabpanel")).to_contain_text("--drop sepal")
+    role.select_option("number")
+    tab.get_by_role("tab", name="Python").click()
+    expect(tab.get_by_role("tabpanel")).not_to_contain_text("drop=")
     tab.locator("[data-test=all-models] input").uncheck()
     expect(tab.locator("[data-test=start]")).to_be_disabled()
     for key in ("lda", "knn"):
@@ -152,13 +161,36 @@ def test_a_file_is_uploaded_its_target_chosen_and_its_model_downloaded(visit):
     tab.locator("[data-test=start]").click()
 
     expect(tab.locator("[data-test=job-title]")).to_contain_text("my flowers.csv")
+    expect(tab.locator("[data-test=leaderboard] tbody tr")).not_to_have_count(0, timeout=LONG)
     is_now(tab, "done")
+    board = tab.locator("[data-test=leaderboard] tbody tr")
+    expect(board).to_have_count(2)
+    expect(board.first).to_contain_text(re.compile(r"\d %.*\d % to .* %"))
+    expect(tab.locator("[data-test=confusion] tbody tr")).to_have_count(2)
     facts = tab.locator("[data-test=job-facts]")
     expect(facts).to_contain_text("Best model")
     expect(facts).to_contain_text("flower")
     expect(tab.frame_locator("[data-test=report]").locator("h1")).to_be_visible()
     model = separatrix.load(downloaded(tab, "download-best").path())
     assert np.mean(model.predict(pandas.DataFrame(X, columns=["petal", "sepal"])) == y) > 0.9
+
+
+def test_start_is_in_sight_and_the_tag_is_that_of_the_quick_version(visit):
+    tab = opened(visit, width=1280, height=720)
+    start = tab.locator("[data-test=start]")
+    expect(start).to_be_in_viewport(ratio=1)
+    tag = tab.locator("[data-test=experiment][data-name=usps-kernel-perceptron] .experiment-data")
+    expect(tag).to_have_text("digits")
+    tab.locator("[data-test=quick] input").uncheck()
+    expect(tag).to_have_text("usps")
+    tab.locator("[data-test=quick] input").check()
+
+    tab.get_by_text("Your own file").click()
+    file = {"name": "f.csv", "mimeType": "text/csv", "buffer": csv_of(*flowers()).encode()}
+    tab.locator("[data-test=file]").set_input_files(file)
+
+    expect(tab.locator("[data-test=preview]")).to_be_visible()
+    expect(start).to_be_in_viewport(ratio=1)
 
 
 def test_a_file_that_cannot_be_read_is_refused_in_words_and_another_can_be_chosen(visit):

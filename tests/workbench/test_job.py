@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, StepResult
 from separatrix.runtime.progress import bar, busy, listen
 from separatrix.workbench import job
+from separatrix.workbench.job import Standings
 
 
 def test_a_run_that_cannot_be_resumed_is_refused_with_a_hint_for_the_page(tmp_path):
@@ -78,3 +80,22 @@ def test_comparisons_and_experiments_report_the_names_of_their_parts(tmp_path):
     assert outermost[3:] == [(QUICK, done, len(steps)) for done in range(len(steps) + 1)]
     inside = [said[0] for said in heard if said[3] == 1]
     assert inside == ["near", "line", *(step.name for step in steps)]
+
+
+def test_models_that_are_finished_stand_in_a_table_with_what_the_best_confuses():
+    sent = []
+    X, y = np.arange(40.0)[:, None] % 13, np.repeat([0, 1], 20)
+    models = {"near": KNeighborsClassifier(), "line": Perceptron(tol=None, max_iter=3)}
+
+    whole = compare(models, X, y, cv=2, repeats=1, done=Standings(sent.append))
+
+    assert [len(message["leaderboard"]) for message in sent] == [1, 2]
+    last = sent[-1]
+    assert [row["model"] for row in last["leaderboard"]] == [row["model"] for row in whole.rows()]
+    for row, full in zip(last["leaderboard"], whole.rows(), strict=True):
+        assert row["error"] == pytest.approx(full["test_error"], abs=1e-3)
+        assert (row["low"], row["high"]) == pytest.approx((full["low"], full["high"]), abs=1e-3)
+    best = whole.evaluations[whole.best]
+    assert last["confusion"]["model"] == whole.best
+    assert last["confusion"]["counts"] == best.counts().tolist()
+    assert json.loads(json.dumps(last)) == last

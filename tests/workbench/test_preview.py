@@ -35,3 +35,52 @@ def test_a_preview_shows_the_first_rows_of_any_format(tmp_path, ending, content,
     assert found["rows"] == 2
     assert found["preview"][0] == row
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+ROWS = [(i + 1000, "ab"[i % 2], i / 7, i * i / 11) for i in range(40)]
+
+
+def table(names, rows):
+    lines = [
+        ",".join(names),
+        *(",".join(str(round(v, 4) if isinstance(v, float) else v) for v in row) for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "target", "guess"),
+    [
+        (["kind", "x", "w"], (1, 2, 3), "kind", "the only column of categories"),
+        (["x", "kind", "w"], (2, 1, 3), "kind", "the only column of categories"),
+        (["kind", "x", "class"], (1, 2, 3), "class", "by its name"),
+        (["kind", "other", "w"], (1, 1, 3), "w", "the last column"),
+        (["x", "w", "kind"], (2, 3, 1), "kind", "the only column of categories"),
+    ],
+)
+def test_the_column_to_predict_is_the_only_category_unless_another_is_named(
+    tmp_path, names, columns, target, guess
+):
+    path = tmp_path / "data.csv"
+    path.write_text(table(names, [[row[c] for c in columns] for row in ROWS]))
+
+    found = preview(str(path))
+
+    assert (found["target"], found["guess"]) == (target, guess)
+
+
+def test_whole_numbers_at_the_end_are_classes_even_beside_a_category(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(
+        table(["sex", "size", "survived"], [(r[1], r[2], i % 2) for i, r in enumerate(ROWS)])
+    )
+    assert preview(str(path))["target"] == "survived"
+
+
+def test_every_column_has_a_role_that_a_person_can_change(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(table(["id", "kind", "x", "w"], ROWS))
+
+    kinds = {column["name"]: column["kind"] for column in preview(str(path))["columns"]}
+
+    assert kinds == {"id": "drop", "kind": "category", "x": "number", "w": "number"}

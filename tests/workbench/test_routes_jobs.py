@@ -11,6 +11,7 @@ from tests.workbench.route_client import make_client
 
 import separatrix
 from separatrix.data.catalogue import load
+from separatrix.studies.catalogue import make
 from separatrix.workbench import job
 from separatrix.workbench.routes_jobs import router
 
@@ -39,6 +40,7 @@ async def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
         kept = (await client.post("/api/uploads", json=uploaded(HOSTILE, iris_csv(target)))).json()
         request = {"kind": "file", "upload": kept["id"], "target": target, "folds": 2}
         request["models"] = ["lda", "knn"]
+        request["roles"] = {"width": "drop"}
         number = (await client.post("/api/jobs", json=request)).json()["id"]
         found = await wait_until_ended(jobs, number)
         parts = {"Range": "bytes=nonsense"}
@@ -54,6 +56,14 @@ async def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
     assert kept["preview"][0] == ["5.1", "3.5", "1.4", "0.2", "a"]
     assert (found["status"], found["error"]) == ("done", None)
     assert found["model"]["title"] == "linear discriminant"
+    standings = {row["model"]: row for row in found["leaderboard"]}
+    assert len(standings) == 2
+    best = standings["linear discriminant"]
+    assert best["error"] == pytest.approx(found["model"]["error"], abs=1e-3)
+    assert best["low"] <= best["error"] <= best["high"]
+    assert found["confusion"]["classes"] == ["a", "b", "c"]
+    assert "--drop width" in found["command"]
+    assert "drop=['width']" in found["python"]
     assert list(files) == ["report.html", "results.csv", "best.model"]
     report = files["report.html"]
     assert "sandbox" in report.headers["content-security-policy"]
@@ -69,6 +79,7 @@ async def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
     path.write_bytes(files["best.model"].content)
     data = load("iris")
     X = pandas.DataFrame(data.X, columns=[column["name"] for column in kept["columns"][:4]])
+    X = X.drop(columns="width")
     assert np.mean(separatrix.load(path).predict(X) != np.array(list("abc"))[data.y]) < 0.05
     assert list((tmp_path / "uploads").iterdir()) == []
     assert shlex.split(found["command"].split("\nseparatrix tune")[0])[2] == HOSTILE
@@ -132,6 +143,11 @@ async def test_experiments_are_listed_with_the_availability_of_their_data(tmp_pa
     named = {one["name"]: one for one in found["named"]}
     assert named["linear-classifiers"]["available"]
     assert named["linear-classifiers"]["hint"] == ""
+    assert named["usps-kernel-perceptron"]["data"] == "usps"
+    for name, one in named.items():
+        used = make(name, quick=True).options.get("data", one["data"])
+        if name not in ("mnist-parity", "mnist-virtual-sv"):  # digits only where MNIST is missing
+            assert one["quick_data"] == used, name
     assert not named["mnist-all"]["available"]
     assert "separatrix data get mnist" in named["mnist-all"]["hint"]
     assert "promoters and mutag" in named["kernel-methods"]["hint"]

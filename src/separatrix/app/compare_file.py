@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from separatrix.estimators.registry import TITLES
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.race import ProgressListener
+from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples, require_classes
 from separatrix.evaluation.suite import Suite
 from separatrix.evaluation.table_models import baselines_for, kind_of, suite_for
@@ -69,13 +70,15 @@ def compare_data(
     progress: bool | None = None,
     on_progress: ProgressListener | None = None,
     cluster: str | None = None,
+    done: Callable[[str, Evaluation], None] | None = None,
     **file: Any,
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
     """Compare the classifiers that suit the data; return the comparison, the page and notes.
 
     Several names are files that follow each other as one table. `file` holds options of
     `read_labelled`; `called` replaces the path in the page. The page is written if there is a
-    folder `out`, and the best classifier, fitted to all rows, to `save_best`.
+    folder `out`, and the best classifier, fitted to all rows, to `save_best`. `done` is called with each
+    classifier that is finished.
     """
     prepared = prepare_comparison(
         *(name, group, time),
@@ -106,6 +109,7 @@ def compare_data(
         progress=progress,
         on_progress=on_progress,
         cluster=cluster,
+        done=done,
     )
     more: dict[str, Any] = {}
     if out is not None and not comparison.interrupted:

@@ -23,6 +23,7 @@ class NamedStudy:
     module: str  # of this package, with `experiment` and `page`
     caption: str
     data: str
+    quick_data: str = ""  # of the quick version, if it is another
 
 
 FLAGS = {"distance": "--metric", "subsample": "--rows", "test_size": "--test-share"}
@@ -32,6 +33,7 @@ NAMED = {
         "usps",
         "kernel perceptrons on digits: degrees, widths, confusions, hardest digits, SVM and k-NN",
         "usps",
+        quick_data="digits",
     ),
     "knn-and-perceptron": NamedStudy(
         "knn_and_perceptron", "nearest neighbours and perceptrons: accuracy, k, features", "iris"
@@ -47,7 +49,12 @@ NAMED = {
     "mnist-parity": NamedStudy(
         "mnist_parity", "odd or even digits by subgradient descent, and by kernels", "mnist"
     ),
-    "mnist-all": NamedStudy("mnist_all", "every classifier on MNIST: error, time, memory", "mnist"),
+    "mnist-all": NamedStudy(
+        "mnist_all",
+        "every classifier on MNIST: error, time, memory",
+        "mnist",
+        quick_data="digits",
+    ),
     "mnist-virtual-sv": NamedStudy(
         "mnist_virtual_sv", "virtual support vectors: shifted copies, trained again", "mnist"
     ),

@@ -48,6 +48,8 @@ class Backend:
         self._stopped = False
         self.states: dict[str, bytes] = {}
         """The last state of each service as JSON; a service that is not loaded yet has none."""
+        self.former: dict[str, bytes] = {}
+        """The last states in the process before this one: a page may show them while this one loads."""
 
     def start(self) -> None:
         """Start the process. Requests wait while it loads."""
@@ -118,6 +120,7 @@ class Backend:
         """Start a process, unless the last ones died in quick succession."""
         if len(self._deaths) == DEATHS and time.monotonic() - self._deaths[0] < WINDOW:
             return
+        self.former |= self.states
         self.states.clear()
 
         def on_exit(code: int) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
@@ -23,8 +24,10 @@ from separatrix.workbench.worker import Channel, describe_error
 
 if TYPE_CHECKING:
     from separatrix.evaluation.compare import Comparison
+    from separatrix.evaluation.result import Evaluation
 
 INTERVAL = 0.1  # seconds between two messages
+MOST_CLASSES, LONGEST_LABEL = 12, 40  # of a confusion table that the page shows
 NICE = 5  # Draw and Playground go first
 INTERNAL = "something went wrong inside the job; the terminal of the workbench shows the error"
 
@@ -39,7 +42,7 @@ def main(channel: Channel, task: dict[str, Any]) -> None:
     reporter = ProgressReporter(channel, after=1 if study else 2)
     try:
         with listen(reporter):
-            outcome = (_run_study if study else _compare_file)(task)
+            outcome = _run_study(task) if study else _compare_file(task, reporter)
     except Exception as error:
         found = describe_error(error)
         message = found["message"].replace(task.get("path") or "\0", task.get("file_name") or "")
@@ -119,19 +122,20 @@ def _run_study(task: dict[str, Any]) -> dict[str, Any]:
     return {"summary": list(words), "model": None}
 
 
-def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
+def _compare_file(task: dict[str, Any], reporter: ProgressReporter) -> dict[str, Any]:
     """Compare the models and write the report; then tune the best one and fit it to all rows."""
     from separatrix.app.compare_file import compare_data
     from separatrix.app.read_data import read_labelled
     from separatrix.app.train_from_file import fit_file
-    from separatrix.workbench.records import key_of
+    from separatrix.workbench.records import columns_by_role, key_of
 
     request, folder = task["request"], Path(task["folder"])
     file = {"called": task["file_name"], "target": task["column"], "progress": False}
+    file |= columns_by_role(request["roles"])
     models, cv, seed = request["models"] or None, request["folds"], request["seed"]
-    comparison, _, notes = compare_data(
-        task["path"], models=models, cv=cv, seed=seed, out=folder, **file
-    )
+    standings = Standings(reporter.send)
+    how = {"models": models, "cv": cv, "seed": seed, "out": folder, "done": standings}
+    comparison, _, notes = compare_data(task["path"], **how, **file)
     _write_leaderboard(comparison, folder / "results.csv")
     best = comparison.best
     with busy(f"tuning and fitting the best to all rows: {best}", show=False):
@@ -147,6 +151,38 @@ def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
     ]
     error = float(comparison.evaluations[best].test_error.mean()) * 100
     return {"summary": [*words, *notes], "model": {"title": best, "error": error}}
+
+
+class Standings:
+    """Sends the table of the models that are finished, and what the best one confuses."""
+
+    def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
+        self._send = send
+        self._evaluations: dict[str, Evaluation] = {}
+
+    def __call__(self, name: str, evaluation: Evaluation) -> None:
+        """One more model is finished."""
+        from separatrix.evaluation.comparison import Comparison
+
+        self._evaluations[name] = evaluation
+        comparison = Comparison(self._evaluations)
+        rows = [
+            {
+                "model": row["model"],
+                "error": round(row["test_error"], 3),
+                "low": round(row["low"], 3),
+                "high": round(row["high"], 3),
+                "seconds": round(row["seconds"], 3),
+            }
+            for row in comparison.rows()
+        ]
+        best = self._evaluations[comparison.best]
+        confusion = None
+        if len(best.classes) <= MOST_CLASSES:
+            labels = [str(label)[:LONGEST_LABEL] for label in best.classes.tolist()]
+            confusion = {"classes": labels, "counts": best.counts().tolist()}
+            confusion |= {"model": comparison.best}
+        self._send({"kind": "standings", "leaderboard": rows, "confusion": confusion})
 
 
 def _write_leaderboard(comparison: Comparison, path: Path) -> None:

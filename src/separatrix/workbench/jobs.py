@@ -19,7 +19,15 @@ from separatrix.estimators.registry import TITLES
 from separatrix.studies.catalogue import NAMED
 from separatrix.workbench.job import main as run_job
 from separatrix.workbench.job_store import JobStore
-from separatrix.workbench.records import BestModel, FileRequest, JobError, JobRecord, StudyRequest
+from separatrix.workbench.records import (
+    BestModel,
+    Confusion,
+    FileRequest,
+    JobError,
+    JobRecord,
+    Standing,
+    StudyRequest,
+)
 from separatrix.workbench.replies import RequestError, error_from_exit, shorten
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.uploads import Uploads
@@ -36,8 +44,12 @@ class _Run:
     outcome: Header | None = None
 
     def on_message(self, header: Header, _body: bytes) -> None:
-        if header.pop("kind") == "progress":
+        kind = header.pop("kind")
+        if kind == "progress":
             self.progress = header
+        elif kind == "standings":  # kept in memory; on disk with the next change of the record
+            self.record.leaderboard = [Standing(**row) for row in header["leaderboard"]]
+            self.record.confusion = header["confusion"] and Confusion(**header["confusion"])
         else:
             self.outcome = header
 
@@ -108,7 +120,9 @@ class Jobs:
             raise RequestError(409, "refused", f"this job is {record.status}")
         if isinstance(record.request, FileRequest):
             self.uploads.get(record.request.upload)
-        self._store.change(record, status="queued", error=None, started=None, finished=None)
+        blank: dict[str, Any] = {"error": None, "started": None, "finished": None}
+        blank |= {"leaderboard": [], "confusion": None}
+        self._store.change(record, status="queued", **blank)
         return self._enqueue(record)
 
     async def delete(self, number: str) -> dict[str, Any]:
@@ -197,6 +211,13 @@ def _record_fields(request: StudyRequest | FileRequest, uploads: Uploads) -> dic
         message = f"{shorten(upload.name)} has no column {shorten(request.target)!r}"
         hint = f"it has {shorten(', '.join(columns), 300)}" if columns else "leave it empty"
         raise RequestError(422, "refused", message, hint)
+    for name in request.roles:
+        if name not in columns or "," in name:
+            found = "no such column" if name not in columns else "a comma in its name"
+            message = (
+                f"{shorten(upload.name)}: the role of {shorten(name)!r} cannot be set, {found}"
+            )
+            raise RequestError(422, "refused", message, "leave its role as it is")
     column = upload.column(request.target)
     return {"title": f"compare on {upload.name}", "file_name": upload.file_name, "column": column}
 

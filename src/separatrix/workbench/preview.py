@@ -13,12 +13,16 @@ import numpy as np
 
 from separatrix.data.data_table import NUMERIC, DataTable
 from separatrix.data.dataset import Dataset
+from separatrix.data.formats.columns import TARGETS
 from separatrix.data.limits import Limits
 from separatrix.data.read import TABLES, format_of, read
 from separatrix.errors import DataError
 from separatrix.workbench.worker import Channel, describe_error
 
 ROWS, CELLS, CHARACTERS = 5, 50, 200  # of a preview
+MOST_CODES = 10  # different whole numbers that are taken for classes
+CATEGORIES = ("category", "codes")
+ROLES = ("category", "number", "text", "date", "drop")  # that a person can choose
 HEAD = 1 << 18  # characters at the start of a table that the preview is taken from
 
 
@@ -33,10 +37,8 @@ def main(channel: Channel, path: str) -> None:
 
 def preview(path: str) -> dict[str, Any]:
     """The number of rows, the columns, the likely target, notes and the first rows of a file."""
-    from separatrix.data.read_table import read_table
-
     format = format_of(path)
-    data = read_table(path) if format in TABLES else read(path)
+    data = _read_guessed(path) if format in TABLES else read(path)
     if data.y is None:
         raise DataError(f"{path} has samples, but no labels")
     if len(data.y) == 0:
@@ -52,18 +54,53 @@ def preview(path: str) -> dict[str, Any]:
         "rows": len(data.y),
         "columns": [{"name": name, "kind": _column_kind(name, data)} for name in names],
         "target": data.target,
+        "guess": _explain_guess(data),
         "notes": list(data.notes),
         "preview": [[cell.strip()[:CHARACTERS] for cell in row[:CELLS]] for row in rows],
     }
 
 
+def _read_guessed(path: str) -> Dataset:
+    """A table with the likely target: one named "class" or so, the only category, or the last."""
+    from separatrix.data.read_table import read_table
+
+    data = read_table(path)
+    if data.y is None or data.target.casefold() in TARGETS or not _is_measured(data.y):
+        return data
+    specs = data.X.specs if isinstance(data.X, DataTable) else ()
+    categories = [spec.name for spec in specs if spec.role in CATEGORIES]
+    return read_table(path, target=categories[0]) if len(categories) == 1 else data
+
+
+def _is_measured(y: Any) -> bool:
+    """Whether labels are numbers that were measured rather than codes of classes."""
+    if y.dtype.kind not in "iuf":
+        return False
+    return len(np.unique(y)) > MOST_CODES or bool((y != np.round(y)).any())
+
+
+def _explain_guess(data: Dataset) -> str:
+    """Why a column is taken for the one to predict."""
+    if not data.target:
+        return ""
+    if data.target.casefold() in TARGETS:
+        return "by its name"
+    if data.y.dtype.kind in "iuf":
+        return "the last column"
+    specs = data.X.specs if isinstance(data.X, DataTable) else ()
+    only = not any(spec.role in CATEGORIES for spec in specs)
+    return "the only column of categories" if only else "the last column"
+
+
 def _column_kind(name: str, data: Dataset) -> str:
-    """Whether the reader took a column for numbers or for categories."""
+    """The role of a column: number, category, text, date, or drop for one that is left out."""
     if name == data.target:
         return "number" if data.y.dtype.kind in "iuf" else "category"
     specs = data.X.specs if isinstance(data.X, DataTable) else ()
-    roles = {spec.name: spec.role for spec in specs}
-    return "number" if roles.get(name) in NUMERIC else "category"
+    role = {spec.name: spec.role for spec in specs}.get(name)
+    if role is None or role in NUMERIC:
+        return "number" if role else "drop"
+    return role if role in ROLES else "category" if role in CATEGORIES else "drop"
 
 
 def _table_rows(path: str) -> tuple[list[str], list[list[str]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field
@@ -18,6 +19,7 @@ from separatrix.workbench.strict_model import StrictModel
 
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Role = Literal["category", "number", "text", "date", "drop"]
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
 
@@ -37,6 +39,7 @@ class FileRequest(StrictModel):
     upload: Identifier
     target: Annotated[str, Field(max_length=10_000)] = ""
     models: Annotated[list[str], Field(max_length=len(TITLES), default_factory=list)]
+    roles: Annotated[dict[str, Role], Field(max_length=10_000, default_factory=dict)]  # by column
     folds: Annotated[int, Field(ge=2, le=20)] = 5
     seed: Seed = 0
 
@@ -58,6 +61,7 @@ class Upload(StrictModel):
     rows: int
     columns: list[UploadColumn]
     target: str
+    guess: str = ""  # why that column is taken for the target
     notes: list[str]
     preview: list[list[str]]
 
@@ -92,6 +96,24 @@ class BestModel(StrictModel):
     error: float
 
 
+class Standing(StrictModel):
+    """A model of a comparison that is finished; numbers in per cent of the test rows."""
+
+    model: str
+    error: float
+    low: float  # 95 % interval
+    high: float
+    seconds: float
+
+
+class Confusion(StrictModel):
+    """Test rows of each class, by what the best model so far predicts for them."""
+
+    model: str
+    classes: list[str]
+    counts: list[list[int]]
+
+
 class JobRecord(StrictModel):
     """A job: its request and its outcome. Records of earlier versions have other names for some fields."""
 
@@ -109,6 +131,8 @@ class JobRecord(StrictModel):
     summary: list[str] = Field(default=[], validation_alias=AliasChoices("summary", "words"))
     error: JobError | None = None
     model: BestModel | None = None
+    leaderboard: list[Standing] = Field(default=[])
+    confusion: Confusion | None = None
 
     def to_json(self, progress: dict[str, Any] | None, files: list[str]) -> dict[str, Any]:
         """What the page gets."""
@@ -143,6 +167,11 @@ def command_of(record: JobRecord) -> str:
         return shlex.join(["separatrix", "run", request.name, *quick, *seed])
     target = [] if record.column is None else ["--target", record.column]
     models = ["--models", ",".join(request.models)] if request.models else []
+    target += [
+        word
+        for role, names in columns_by_role(request.roles).items()
+        for word in (f"--{role}", ",".join(names))
+    ]
     words = ["compare", record.file_name, *target, "--cv", str(request.folds), *models]
     lines = [[*words, *seed, "--out", "report"]]
     if record.model is not None:
@@ -163,6 +192,8 @@ def python_of(record: JobRecord) -> str:
             'print("\\n".join(words))\n'
         )
     target = "" if record.column is None else f", target={record.column!r}"
+    for role, names in columns_by_role(request.roles).items():
+        target += f", {role}={names!r}"
     models = f", models={request.models!r}" if request.models else ""
     imports = ["from separatrix.app.compare_file import compare_data"]
     tune = ""
@@ -184,6 +215,18 @@ def python_of(record: JobRecord) -> str:
         f'    cv={request.folds}, seed={request.seed}, out=Path("report"),\n)\nprint(comparison)\n'
         + tune
     )
+
+
+def columns_by_role(roles: Mapping[str, str]) -> dict[str, list[str]]:
+    """The columns of each role.
+
+    >>> columns_by_role({"id": "drop", "size": "number", "row": "drop"})
+    {'drop': ['id', 'row'], 'number': ['size']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, role in roles.items():
+        found.setdefault(role, []).append(name)
+    return found
 
 
 def key_of(title: str) -> str:

@@ -105,7 +105,8 @@ def _describe(name: str) -> dict[str, Any]:
         commands = " and ".join(f"separatrix data get {data}" for data in missing)
         hint = f"{' and '.join(missing)} is not on this machine; get it with: {commands}"
         hint += ". Some quick versions do not need it."
-    entry = {"name": name, "caption": known.caption, "data": known.data}
+    quick = known.quick_data or known.data
+    entry = {"name": name, "caption": known.caption, "data": known.data, "quick_data": quick}
     return {**entry, "available": not missing, "hint": hint}
 
 

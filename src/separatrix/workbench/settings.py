@@ -14,7 +14,7 @@ class Settings:
     """Where the workbench keeps its files, what it shows first, and the limits of a job."""
 
     folder: Path = Path("workbench")  # for corrections, uploads and jobs
-    data: str | None = None  # of Draw: a name of the catalogue, or a file; None: the digits
+    data: str | None = None  # of Draw: a name of the catalogue, or a file; None: MNIST or digits
     chosen: str | None = None  # by the page since: a process that replaces another begins with it
     models: tuple[Path, ...] = ()  # files of saved models that answer beside the workbench's own
     port: int = PORT

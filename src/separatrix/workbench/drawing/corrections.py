@@ -1,5 +1,7 @@
 """Corrected drawings, kept in a file so that models learn them again after a restart.
 
+Of one's own classes they are all that models learn from; the file then holds the names of the classes, too.
+
 The file is replaced atomically. A file that cannot be read is renamed, never overwritten.
 """
 
@@ -15,7 +17,7 @@ from separatrix.data import catalogue
 from separatrix.errors import DataError
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.strict_json import parsed_json
-from separatrix.workbench.drawing.requests import LearnRequest
+from separatrix.workbench.drawing.requests import MAX_OWN_CLASSES, ClassName, LearnRequest
 from separatrix.workbench.strict_model import StrictModel
 
 MAX_CORRECTIONS = 500
@@ -35,6 +37,7 @@ class Correction(LearnRequest):
 class _File(StrictModel):
     format: Literal[1] = 1
     data: str = ""
+    classes: Annotated[list[ClassName], Field(max_length=MAX_OWN_CLASSES)] = Field(default=[])
     corrections: Annotated[list[Correction], Field(max_length=MAX_CORRECTIONS)]
 
 
@@ -46,7 +49,9 @@ class Corrections:
         self._path = folder / f"{file_name(data)}.json"
         self._blocked = False  # by a damaged file that cannot be renamed
         self.problem = ""
-        self.items: list[Correction] = self._read()
+        found = self._read()
+        self.items: list[Correction] = found.corrections
+        self.classes: list[str] = found.classes
 
     def add(self, correction: Correction) -> None:
         """Keep one more, on disk before any model learns it."""
@@ -57,16 +62,37 @@ class Corrections:
         self._write([*self.items, correction])
         self.items.append(correction)
 
+    def remove_last(self) -> None:
+        """Forget the last one."""
+        if not self.items:
+            raise DataError("there is no correction to undo")
+        self._write(self.items[:-1])
+        self.items.pop()
+
+    def set_classes(self, names: list[str]) -> None:
+        """Name the classes; drawings of other names are dropped."""
+        before, items = self.classes, [one for one in self.items if one.label in names]
+        self.classes = names
+        try:
+            self._write(items)
+        except DataError:
+            self.classes = before
+            raise
+        self.items = items
+
     def clear(self) -> None:
-        """Forget all of them."""
-        if not self._blocked:
+        """Forget all of them, but not the names of classes."""
+        if self.classes:
+            self._write([])
+        elif not self._blocked:
             self._path.unlink(missing_ok=True)
         self.items.clear()
 
     def _write(self, items: list[Correction]) -> None:
         if self._blocked:
             raise DataError(self.problem)
-        content = _File(data=self._data, corrections=items).model_dump_json()
+        file = _File(data=self._data, classes=self.classes, corrections=items)
+        content = file.model_dump_json()
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(self._path) as path:
@@ -74,17 +100,17 @@ class Corrections:
         except OSError as error:
             raise DataError(f"the correction cannot be kept in {self._path}: {error}") from None
 
-    def _read(self) -> list[Correction]:
+    def _read(self) -> _File:
         try:
             if self._path.stat().st_size > MAX_FILE_BYTES:
                 raise ValueError(f"it is larger than {MAX_FILE_BYTES} bytes")
             content = parsed_json(self._path.read_text(encoding="utf-8"))
-            return _File.model_validate(content).corrections
+            return _File.model_validate(content)
         except FileNotFoundError:
-            return []
+            return _File(corrections=[])
         except (OSError, ValueError, RecursionError) as error:
             self._put_aside(error)
-            return []
+            return _File(corrections=[])
 
     def _put_aside(self, error: Exception) -> None:
         """Rename a damaged file to a free name."""

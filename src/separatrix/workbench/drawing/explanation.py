@@ -1,12 +1,13 @@
 """Why a model gives its answer: the pictures with the largest weights, or the evidence of each pixel.
 
-Positive weights are for the answer, negative ones against it. Rows are as in `loaded_models.py`.
+Positive weights are for the answer, negative ones against it. Rows are as in `loaded_models.py`. Of many
+terms the largest are shown, the strongest one against the answer always among them, and the sums of all.
 """
 
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +18,24 @@ TERMS = 6  # pictures that are shown for each model
 NEUTRAL, LARGEST = 128, 127  # the byte of a pixel without evidence, the largest distance from it
 
 
-def find_terms(model: Any, x: Matrix, code: int) -> tuple[Any, Any] | None:
-    """Rows and weights of the largest terms of class `code`; None if the model has no such terms.
+class Terms(NamedTuple):
+    """The largest terms of a sum, and the sum of all that are above and below 0."""
+
+    rows: Any
+    weights: Any
+    favour: float
+    against: float
+    number: int  # of all terms
+
+
+def find_terms(model: Any, x: Matrix, code: int) -> Terms | None:
+    """The largest terms of class `code`; None if the model has no such terms.
 
     A term of a kernel perceptron is a kernel value times a coefficient.
     """
     if isinstance(model, SVC):
-        found = model.explain(x, n_terms=TERMS)
-        return found.rows[0], found.terms[0]
+        found = model.explain(x, n_terms=len(model.support_))
+        return choose_terms(found.rows[0], found.terms[0])
     if not hasattr(model, "alpha_"):
         return None
     columns = model.alpha_.shape[1]
@@ -32,8 +43,21 @@ def find_terms(model: Any, x: Matrix, code: int) -> tuple[Any, Any] | None:
     terms = model.kernel_.block(x, model.support_vectors_)[0] * alpha
     if columns == 1 and code == 0:
         terms = -terms
-    largest = np.argsort(-np.abs(terms), kind="stable")[:TERMS]
-    return model.support_[largest], terms[largest]
+    return choose_terms(model.support_, terms)
+
+
+def choose_terms(rows: Any, terms: Vector) -> Terms:
+    """The largest terms by size; the last gives way to the strongest against if there is none among them.
+
+    >>> choose_terms(np.arange(8), np.array([9.0, 8, 7, 6, 5, 4, 3, -1])).rows.tolist()
+    [0, 1, 2, 3, 4, 7]
+    """
+    order = np.argsort(-np.abs(terms), kind="stable")
+    shown = order[:TERMS]
+    if len(order) > TERMS and terms[shown].min() >= 0.0 > terms.min():
+        shown = np.append(shown[:-1], terms.argmin())
+    favour, against = float(terms[terms > 0].sum()), float(terms[terms < 0].sum())
+    return Terms(rows[shown], terms[shown], favour, against, len(terms))
 
 
 def vote_shares(distances: Vector) -> Vector:

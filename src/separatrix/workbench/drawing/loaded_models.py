@@ -22,14 +22,15 @@ from scipy.special import softmax
 from separatrix.errors import DataError, SeparatrixError
 from separatrix.types import Matrix, Vector
 from separatrix.workbench.drawing.canvas import side_of
-from separatrix.workbench.drawing.models import Recipe, set_if_known
+from separatrix.workbench.drawing.fitted_cache import FitFacts, FittedModels
+from separatrix.workbench.drawing.models import NEIGHBORS, Recipe, set_if_known
 from separatrix.workbench.drawing.pictures import Pictures, label_text
+from separatrix.workbench.drawing.requests import OWN
 
 MAX_WIDTH = 16  # numbers in a line of a script, if the pictures allow
 LOG_ODDS = float(np.log(9.0))
-MAX_REPEATS = 100_000  # of one drawing, until a perceptron answers right
-MAX_KERNEL_REPEATS = 50  # each costs a row of kernel values
-BATCH_VALUES = 2**21  # pixels in a batch that repeats one drawing
+MAX_REPEATS = 50  # of one drawing, until a perceptron answers right: more would spoil other answers
+MEASURED = 300  # held-out pictures that are enough for the usual distance
 
 
 class LoadedModel:
@@ -37,7 +38,9 @@ class LoadedModel:
 
     unit, dtype = 1.0, "float64"  # of the samples that it takes
     online = False  # whether it learns corrections
-    error: float | None = None  # in % of the held-out pictures
+    error: float | None = None  # in % of the held-out pictures, after the corrections so far
+    first_error: float | None = None  # before any
+    usual: float | None = None  # distance of held-out pictures to their neighbours
     fit_seconds: float | None = None
     commands: tuple[str, ...] = ()  # that write its file
     imports: tuple[str, ...] = ("from separatrix import load",)
@@ -143,32 +146,69 @@ class TrainedModel(LoadedModel):
     dtype = "float32"
     summary = "print(f'{100 * np.mean(model.predict(X_test) != y_test):.2f} % wrong')"
 
-    def __init__(self, recipe: Recipe, pictures: Pictures) -> None:
-        model = recipe.build(pictures)
+    def __init__(
+        self, recipe: Recipe, pictures: Pictures, cache: FittedModels | None = None
+    ) -> None:
+        new = recipe.build(pictures)
+        kept, facts = (cache.load(recipe) if cache else None) or (None, None)
+        model = kept or new
         super().__init__(recipe.key, recipe.title, recipe.caption, model)
         self._learns, self._pictures = recipe.learns, pictures
         self.online, self.unit = bool(recipe.learns), pictures.canvas.unit
-        self.code = f"{pictures.code}\nmodel = {model!r}.fit(X, y)"
+        self._describe_code(recipe, new)
+        if self._learns == "row":
+            self.kind = "votes"
+        if kept is None:
+            seconds = self._fit()
+        if facts is None:
+            facts = self._measure(seconds)
+            if cache:
+                cache.save(recipe, model, facts)
+        self.fit_seconds, self._lead, self.usual = facts.fit_seconds, facts.lead, facts.usual
+        self.error = self.first_error = facts.error
+        # threads slow one picture down; the device is not part of a file
+        set_if_known(model, n_jobs=1, cache_size=100.0, device="cpu")
+        self._original: Any = None  # the model before any correction
+        self._rows: list[tuple[Matrix, Any]] = []  # corrections that vote
+
+    def _describe_code(self, recipe: Recipe, new: Any) -> None:
+        """The Python and the commands: of one's own classes, those that read the exported file."""
         self.file = f"{self.key}.model"
-        data = shlex.quote(pictures.name)
+        if self._pictures.name == OWN:
+            self.code, self.summary = f"model = load({self.file!r})  # exported", "print(model)"
+            return
+        self.code = f"{self._pictures.code}\nmodel = {new!r}.fit(X, y)"
+        data = shlex.quote(self._pictures.name)
         self.commands = (f"separatrix fit {data} {recipe.options} --out {self.file}",)
         self.imports = (
             f"from separatrix import {recipe.class_name}",
             "from separatrix.data.catalogue.find import find",
         )
+
+    def _fit(self) -> float:
+        """Fit the model; the seconds that it took."""
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence does not matter here
-            model.fit(pictures.X, pictures.y)
-        self.fit_seconds = time.perf_counter() - started
-        if len(pictures.y_test):
-            self.error = 100.0 * float(np.mean(model.predict(pictures.X_test) != pictures.y_test))
-        set_if_known(model, n_jobs=1, cache_size=100.0)  # threads slow one picture down
-        if self._learns == "row":
-            self.kind = "votes"
-        self._lead = median_lead(model, pictures.X_test) if self.kind == "score" else 1.0
-        self._original: Any = None  # the model before any correction
-        self._rows: list[tuple[Matrix, Any]] = []  # corrections that vote
+            self.model.fit(self._pictures.X, self._pictures.y)
+        return time.perf_counter() - started
+
+    def _measure(self, seconds: float) -> FitFacts:
+        held = self._pictures.X_test
+        lead, usual = 1.0, None
+        if self.kind == "score":
+            lead = median_lead(self.model, held if len(held) else self._pictures.X)
+        if self.kind == "votes" and len(held):
+            some = held[:: max(1, len(held) // MEASURED)]
+            usual = float(np.median(self.model.kneighbors(some, NEIGHBORS)[0].mean(axis=1)))
+        return FitFacts(fit_seconds=seconds, error=self.measure_error(), lead=lead, usual=usual)
+
+    def measure_error(self) -> float | None:
+        """% of the held-out pictures that the model gets wrong now; None without any."""
+        held = self._pictures
+        if not len(held.y_test):
+            return None
+        return 100.0 * float(np.mean(self.model.predict(held.X_test) != held.y_test))
 
     def predict(self, x: Matrix) -> tuple[int, Vector]:
         """The code of the predicted class, and the confidence in each, (k,)."""
@@ -198,6 +238,7 @@ class TrainedModel(LoadedModel):
         """Restore the model before any correction."""
         if self._original is None:
             return
+        self.error = self.first_error
         if self._learns == "row":
             self.model.fit(self._pictures.X, self._pictures.y)
         else:
@@ -205,17 +246,13 @@ class TrainedModel(LoadedModel):
         self._original, self.added, self._rows = None, [], []
 
     def _correct_mistakes(self, x: Matrix, label: Any, number: int) -> int:
-        """Show x until the answer is right: the mean over many steps moves slowly."""
+        """Show x until the answer is right, or has been wrong too often."""
         kernel = hasattr(self.model, "support_")
-        limit, shown, count = MAX_KERNEL_REPEATS if kernel else MAX_REPEATS, 0, 1
-        largest = 1 if kernel else max(1, BATCH_VALUES // x.shape[1])
-        while shown < limit:
-            self.model.partial_fit(np.repeat(x, count, axis=0), np.repeat(np.array([label]), count))
-            shown += count
-            self.added += [number] * count if kernel else []
-            if self.model.predict(x)[0] == label:
-                break
-            count = min(2 * count, largest, limit - shown)
+        shown = 0
+        while shown < MAX_REPEATS and (shown == 0 or self.model.predict(x)[0] != label):
+            self.model.partial_fit(x, np.array([label]))
+            self.added += [number] if kernel else []
+            shown += 1
         return shown
 
 

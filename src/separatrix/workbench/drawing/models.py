@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from separatrix.estimators.registry import CLASSIFIERS
 from separatrix.workbench.drawing.pictures import Pictures
+from separatrix.workbench.drawing.requests import OWN
 
-NEIGHBORS = 5
+NEIGHBORS, FEW_NEIGHBORS = 5, 3
 MAX_COVARIANCE_PIXELS = 256  # above, one covariance for each class takes too much memory
 
 
@@ -33,6 +34,7 @@ class Recipe:
     params: Mapping[str, Any]
     learns: str = ""  # how it learns a correction: "row", "mistakes", "sums", or "" if it cannot
     gamma: float = 0.0  # of its kernel, relative to `choose_gamma`
+    compiled: bool = True  # whether its first use on a machine compiles functions
 
     def build(self, pictures: Pictures) -> Any:
         """The estimator, not fitted."""
@@ -53,10 +55,18 @@ class Recipe:
 
 def list_recipes(pictures: Pictures) -> list[Recipe]:
     """The models for a data set, in the order of the page."""
-    if not len(pictures.y):
+    if len(set(pictures.y.tolist())) < 2:
         return []
+    if pictures.name == OWN:
+        return [_for_few(recipe, len(pictures.y)) for recipe in _RECIPES]
     small = pictures.X.shape[1] <= MAX_COVARIANCE_PIXELS
     return [recipe for recipe in _RECIPES if small or recipe.key != "quadratic"]
+
+
+def _for_few(recipe: Recipe, rows: int) -> Recipe:
+    """A recipe for a handful of drawings: without calibration, and no more neighbours than rows."""
+    params = {**recipe.params, "n_neighbors": min(FEW_NEIGHBORS, rows), "calibration": None}
+    return replace(recipe, params={k: v for k, v in params.items() if k in recipe.params})
 
 
 def choose_gamma(pictures: Pictures) -> float:
@@ -134,6 +144,7 @@ _RECIPES = (
         "LinearDiscriminantAnalysis",
         {"solver": "lsqr", "shrinkage": 0.1},
         learns="sums",
+        compiled=False,
     ),
     Recipe(
         "quadratic",
@@ -142,5 +153,6 @@ _RECIPES = (
         "QuadraticDiscriminantAnalysis",
         {"reg_param": 0.1},
         learns="sums",
+        compiled=False,
     ),
 )

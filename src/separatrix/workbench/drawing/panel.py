@@ -15,7 +15,9 @@ from separatrix.workbench.drawing.corrections import Corrections
 from separatrix.workbench.drawing.loaded_models import LoadedModel, TrainedModel
 from separatrix.workbench.drawing.models import NEIGHBORS
 from separatrix.workbench.drawing.pictures import Pictures, label_text
+from separatrix.workbench.drawing.requests import OWN
 from separatrix.workbench.drawing.strokes import rasterize
+from separatrix.workbench.drawing.verdict import compare_distance, find_majority
 
 Entry = dict[str, Any]
 
@@ -28,6 +30,8 @@ class Panel:
     ) -> None:
         self.pictures, self.corrections, self.models = pictures, corrections, models
         self._labels = {label_text(label): label for label in np.unique(pictures.y)}
+        if pictures.name == OWN:
+            self._labels = {name: name for name in corrections.classes}
         self._training_rows = np.zeros(pictures.total, dtype=np.int32)  # by row of the data set
         self._training_rows[pictures.rows] = np.arange(len(pictures.rows))
 
@@ -41,12 +45,17 @@ class Panel:
         with blas_on_one_thread():
             nearest = self._neighbours(values, max(NEIGHBORS, count))
             answers = [self._answer_of(model, values, nearest) for model in self.models]
+        errors = [model.error for model in self.models]
+        labels = [answer["label"] for answer in answers]
+        distances = np.array([entry["distance"] for entry in nearest[:NEIGHBORS]])
         neighbours = nearest[:count]
         terms = [term for answer in answers for term in answer["terms"] or ()]
         rows = {entry["row"] for entry in [*terms, *neighbours]}
         return {
             "image": encode_ink(self.pictures.canvas.ink_of(values)),
             "answers": answers,
+            "verdict": find_majority(list(zip(labels, errors, strict=True))),
+            "distance": compare_distance(distances, self._usual(), self.pictures.canvas),
             "neighbours": neighbours,
             "pictures": {str(row): encode_ink(self._ink(row)) for row in sorted(rows)},
         }
@@ -64,10 +73,22 @@ class Panel:
         x = model.to_row(self.pictures.canvas.values(self._correction_ink(number).ravel()))
         return model.learn(x, self._labels[label], number)
 
-    def teach_all(self, number: int) -> dict[str, int]:
-        """Teach one correction to every model that can learn it; how many times each was shown it."""
-        learners = [m for m in self.models if isinstance(m, TrainedModel) and m.online]
-        return {model.key: self.teach(model, number) for model in learners}
+    def teach_all(self, number: int) -> list[Entry]:
+        """Teach one correction to every model that can learn it, and measure each again."""
+        values = self.pictures.canvas.values(self._correction_ink(number).ravel())
+        return [self._teach_and_measure(model, values, number) for model in self.learners()]
+
+    def learners(self) -> list[TrainedModel]:
+        """The models that can learn a correction."""
+        return [m for m in self.models if isinstance(m, TrainedModel) and m.online]
+
+    def replay(self, model: TrainedModel) -> None:
+        """Teach a model all corrections there are, from the beginning."""
+        model.forget()
+        for number in range(len(self.corrections.items)):
+            self.teach(model, number)
+        if self.corrections.items:
+            model.error = model.measure_error()
 
     def forget(self) -> None:
         """Forget all corrections and restore the models."""
@@ -75,10 +96,30 @@ class Panel:
         for model in self.models:
             model.forget()
 
+    def _teach_and_measure(self, model: TrainedModel, values: Vector, number: int) -> Entry:
+        """What a model answered before and after, how often it was shown the drawing, its errors."""
+        x, names, error = model.to_row(values), model.classes, model.error
+        before = names[model.predict(x)[0]]
+        times = self.teach(model, number)
+        model.error = model.measure_error()
+        after = names[model.predict(x)[0]]
+        errors = [None if one is None else round(one, 2) for one in (error, model.error)]
+        return {
+            "key": model.key,
+            "before": before,
+            "after": after,
+            "times": times,
+            "errors": errors,
+        }
+
+    def _usual(self) -> float | None:
+        return next((model.usual for model in self.models if model.usual is not None), None)
+
     def _answer_of(self, model: LoadedModel, values: Vector, neighbours: list[Entry]) -> Entry:
         started = time.perf_counter()
         x, names = model.to_row(values), model.classes
         code, shares = model.predict(x)
+        terms, totals = self._terms(model, x, code, neighbours)
         return {
             "key": model.key,
             "label": names[code],
@@ -87,25 +128,28 @@ class Panel:
                 for label, share in zip(names, shares, strict=True)
             ],
             "kind": model.kind,
-            "terms": self._terms(model, x, code, neighbours),
+            "terms": terms,
+            "totals": totals,
             "evidence": explanation.pixel_evidence(model.model, x, code, shares),
             "milliseconds": milliseconds_since(started),
         }
 
     def _terms(
         self, model: LoadedModel, x: Matrix, code: int, neighbours: list[Entry]
-    ) -> list[Entry] | None:
-        """The training pictures with the largest weights; None if the model has none."""
+    ) -> tuple[list[Entry] | None, Entry | None]:
+        """The training pictures with the largest weights and the sums of all; None if there are none."""
         if not isinstance(model, TrainedModel):
-            return None
+            return None, None
         if model.kind == "votes":
-            return _votes(neighbours[:NEIGHBORS], model.classes[code])
+            return _votes(neighbours[: model.model.n_neighbors], model.classes[code]), None
         if (terms := explanation.find_terms(model.model, x, code)) is None:
-            return None
-        return [
+            return None, None
+        shown = [
             {**self._picture_entry(model, int(row)), "weight": _short(weight)}
-            for row, weight in zip(*terms, strict=True)
+            for row, weight in zip(terms.rows, terms.weights, strict=True)
         ]
+        sums = {"for": _short(terms.favour), "against": _short(terms.against)}
+        return shown, {**sums, "count": terms.number}
 
     def _neighbours(self, values: Vector, count: int) -> list[Entry]:
         """The nearest training pictures of any class."""
@@ -136,7 +180,8 @@ class Panel:
         return pictures.canvas.ink_of(pictures.X[self._training_rows[row]] * pictures.canvas.unit)
 
     def _correction_ink(self, number: int) -> Matrix:
-        ink = rasterize(self.corrections.items[number].strokes, self.pictures.canvas)
+        correction = self.corrections.items[number]
+        ink = rasterize(correction.strokes, self.pictures.canvas, correction.pen)
         assert ink is not None  # blank drawings are never kept
         return ink
 

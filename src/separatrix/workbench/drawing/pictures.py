@@ -18,6 +18,8 @@ from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
 from separatrix.types import Codes, Matrix
 from separatrix.workbench.drawing.canvas import KNOWN, Canvas, measure_canvas, side_of
+from separatrix.workbench.drawing.canvas import OWN as OWN_CANVAS
+from separatrix.workbench.drawing.requests import OWN
 from separatrix.workbench.local_data import download_hint, is_local, require_local
 
 USPS_TRAINING = 7291  # the rows that came as zip.train
@@ -45,6 +47,11 @@ class Pictures:
     total: int  # rows of the data set
     caption: str
     code: str
+
+
+def first_data_set() -> str:
+    """MNIST, whose pictures are the most like drawings, if it is here; else the built-in digits."""
+    return "mnist" if is_local("mnist") else "digits"
 
 
 def list_data_sets(extra: str | None) -> list[dict[str, Any]]:
@@ -90,6 +97,31 @@ def make_blank(side: int) -> Pictures:
     return Pictures(
         blank_name(side), canvas, no_labels, none, no_labels, none, no_labels, 0, "no data set", ""
     )
+
+
+def make_own(images: list[Matrix], labels: list[str]) -> Pictures:
+    """Drawings, ink from 0 to 1 on the canvas `OWN_CANVAS`, as a data set."""
+    d = OWN_CANVAS.side**2
+    none, no_labels = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.intp)
+    X = np.array([OWN_CANVAS.values(ink.ravel()) for ink in images], dtype=np.float32)
+    return Pictures(
+        name=OWN,
+        canvas=OWN_CANVAS,
+        rows=np.arange(len(images)),
+        X=X.reshape(-1, d),
+        y=np.array(labels, dtype=object if not labels else None),
+        X_test=none,
+        y_test=no_labels,
+        total=len(images),
+        caption=f"models learn from your {len(images)} drawings; none is held out",
+        code="",
+    )
+
+
+def own_entry(rows: int) -> dict[str, Any]:
+    """The entry of one's own classes in the list of data sets."""
+    entry = {"name": OWN, "title": "Your own classes", "rows": rows, "side": OWN_CANVAS.side}
+    return {**entry, "state": "available", "hint": ""}
 
 
 def blank_name(side: int) -> str:

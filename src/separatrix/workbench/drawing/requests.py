@@ -12,6 +12,9 @@ MAX_STROKES, MAX_POINTS = 200, 20_000
 Coordinate = Annotated[float, Field(ge=-0.5, le=1.5)]  # a pen may leave the page
 Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
 Stroke = Annotated[list[Point], Field(max_length=MAX_POINTS)]
+OWN = "own"  # the name of the data set of classes that a person draws
+MAX_OWN_CLASSES = 10
+ClassName = Annotated[str, Field(min_length=1, max_length=30)]
 Strokes = list[list[list[float]]]
 
 
@@ -25,6 +28,7 @@ class StrokesRequest(StrictModel):
     """A drawing: x to the right, y down, 0 to 1 across the page."""
 
     strokes: Annotated[list[Stroke], Field(max_length=MAX_STROKES)]
+    pen: Annotated[float, Field(ge=0.4, le=2.5)] = 1.0  # its width relative to that of the data set
 
     @model_validator(mode="after")
     def _limit_points(self) -> Self:
@@ -44,3 +48,23 @@ class LearnRequest(StrokesRequest):
     """Correct the answer for a drawing."""
 
     label: Annotated[str, Field(max_length=200)]
+
+
+class ClassesRequest(StrictModel):
+    """The names of one's own classes; drawings of names that are not among them are dropped."""
+
+    names: Annotated[list[ClassName], Field(min_length=2, max_length=MAX_OWN_CLASSES)]
+
+    @model_validator(mode="after")
+    def _require_different(self) -> Self:
+        if len({name.strip() for name in self.names}) < len(self.names):
+            raise ValueError("names that differ from each other")
+        if not all(name.strip() for name in self.names):
+            raise ValueError("names that are not blank")
+        return self
+
+
+class ExportRequest(StrictModel):
+    """The file of a model."""
+
+    model: Annotated[str, Field(max_length=200)]

@@ -23,8 +23,15 @@ export const KINDS = {
 
 /** A share in words. @param {number} share */
 export const percent = (share) => `${Math.round(100 * share)} %`;
-const error = (value) => `${value.toFixed(1)} % error`;
 const models = (n) => (n === 1 ? "1 model" : `${n} models`);
+
+/** The error on held-out scans, with that from before any correction if they differ: 3.9 → 4.2 %. */
+export function errorWords({ error, first_error: first }) {
+  if (error === null || error === undefined) return "";
+  const now = error.toFixed(1);
+  const before = first === null || first === undefined ? now : first.toFixed(1);
+  return `${before === now ? now : `${before} → ${now}`} % of held-out scans wrong`;
+}
 
 /** Words in their place, unless they are there: answers come many times a second. */
 function put(element, words) {
@@ -46,20 +53,18 @@ export function votes(answers) {
   return [...byLabel].sort((one, other) => other[1].length - one[1].length);
 }
 
-/** The majority in words; `winner` is null when there is none. @param {Answer[]} answers */
-export function majority(answers) {
-  const counted = votes(answers);
-  if (!counted.length) return { winner: null, label: "", message: "" };
-  const [label, keys] = counted[0];
-  const equal = counted.filter(([, others]) => others.length === keys.length).map(([one]) => one);
-  if (equal.length > 1) {
-    const message = `${models(keys.length)} each, of ${answers.length}`;
-    return { winner: null, label: equal.slice(0, 3).join(" or "), message };
-  }
-  if (answers.length === 1) return { winner: label, label, message: "the only model" };
-  const all = keys.length === 2 ? "both models agree" : `all ${models(keys.length)} agree`;
-  const message = keys.length === answers.length ? all : `${keys.length} of ${models(answers.length)}`;
-  return { winner: label, label, message };
+/** What the models say together, in words; `winner` is null without an answer, `label` is what is shown large. */
+export function majority(reply) {
+  const { label = "", votes: most = 0, of = 0, tied = [] } = reply?.verdict ?? {};
+  if (!label) return { winner: null, label: "", message: "" };
+  const all = most === 1 ? "the only model" : most === 2 ? "both models agree" : `all ${models(most)} agree`;
+  const some = tied.length
+    ? `${models(most)} each for ${[label, ...tied].join(" and ")}; those with fewer errors say ${label}`
+    : `${most} of ${models(of)}`;
+  const message = most === of ? all : some;
+  if (!reply.distance?.far) return { winner: label, label, message };
+  const far = `None of these: ${reply.distance.ratio.toFixed(1)} times as far from the nearest pictures as usual.`;
+  return { winner: label, label: "none", message: `${far} If it must be one: ${label}, ${message}.` };
 }
 
 /**
@@ -108,11 +113,12 @@ export function makeAnswers(first, onChoose, onPress) {
     mark();
   }
 
-  /** @param {Answer[]} answers @param {string} [hint] shown when there are none */
-  function show(answers, hint = "") {
-    const { winner, label, message: words } = majority(answers);
+  /** @param {any} reply null: nothing yet @param {string} [hint] shown when there are no answers */
+  function show(reply, hint = "") {
+    const answers = reply?.answers ?? [];
+    const { winner, label, message: words } = majority(reply);
     put(big, label || "?");
-    big.classList.toggle("none", !label);
+    big.classList.toggle("none", !label || Boolean(reply.distance?.far));
     big.classList.toggle("long", label.length > 2);
     put(message, words || hint);
     const rest = votes(answers).filter(([one]) => winner !== null && one !== winner);
@@ -122,11 +128,17 @@ export function makeAnswers(first, onChoose, onPress) {
     for (const [key, row] of rows) row.show(byKey.get(key) ?? null, winner);
   }
 
+  /** @param {(key: string) => string} words of each model */
+  function showTally(words) {
+    for (const [key, row] of rows) row.showTally(words(key));
+  }
+
   return {
     verdict: h("div", { class: "draw-verdict" }, big, h("div", {}, message, others)),
     list,
     setModels,
     show,
+    showTally,
     chosen,
     wanted: () => wanted,
     focus: () => rows.get(chosen())?.element.focus(),
@@ -137,7 +149,8 @@ function makeRow(key, onChoose, onPress) {
   const label = h("span", { class: "draw-label" });
   const title = h("span", { class: "draw-title" });
   const learns = h("span", { class: "tag" }, "learns");
-  const small = h("span", { class: "draw-small" });
+  const small = h("span", { class: "draw-small", data: { test: "facts" } });
+  let tally = "";
   const share = h("span", { class: "draw-share number" });
   const kind = h("span", { class: "draw-kind" });
   const bar = h("span", { class: "meter" }, h("i", {}));
@@ -145,7 +158,7 @@ function makeRow(key, onChoose, onPress) {
   const element = h("div", {
     class: "draw-model", role: "option", tabindex: "-1", data: { test: "model", key },
     on: { click: () => { element.focus(); onPress(); }, focus: onChoose },
-  }, label, h("span", { class: "draw-who" }, title, h("span", { class: "draw-more" }, learns, small)),
+  }, label, h("span", { class: "draw-who" }, h("span", { class: "draw-name" }, title, learns), small),
   h("span", { class: "draw-sure" }, share, kind, bar), strip);
   let described = { title: key, online: false, error: null };
   let classes = "";
@@ -178,8 +191,7 @@ function makeRow(key, onChoose, onPress) {
     put(label, answer?.label ?? "–");
     label.classList.toggle("long", (answer?.label.length ?? 0) > 2);
     const time = answer ? `${answer.milliseconds.toFixed(1)} ms` : null;
-    const held = described.error === null || described.error === undefined ? null : error(described.error);
-    put(small, [held, time].filter(Boolean).join(" · "));
+    put(small, [errorWords(described), tally, time].filter(Boolean).join(" · "));
     const top = answer?.confidence.find((one) => one.label === answer.label)?.share ?? 0;
     put(share, answer ? percent(top) : "");
     put(kind, answer?.kind ?? "");
@@ -199,6 +211,7 @@ function makeRow(key, onChoose, onPress) {
     element,
     describe,
     show,
+    showTally: (words) => { tally = words; show(last.answer, last.winner); },
     title: () => described.title,
     choose: (yes) => { element.setAttribute("aria-selected", String(yes)); element.tabIndex = yes ? 0 : -1; },
   };

@@ -8,20 +8,24 @@ export const POINTS = 20_000;
 
 const KEPT = "separatrix-draw";
 
-/** What was kept, or empty paper. @returns {{strokes: [number, number][][], chosen: string}} */
+/** Widths of the pen, relative to the usual one. */
+export const PENS = { least: 0.5, most: 2 };
+
+/** What was kept, or empty paper. @returns {{strokes: [number, number][][], chosen: string, pen: number}} */
 export function restore() {
   try {
     const found = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}");
-    return { strokes: checkStrokes(found?.strokes), chosen: typeof found?.chosen === "string" ? found.chosen : "" };
+    const pen = found?.pen >= PENS.least && found?.pen <= PENS.most ? found.pen : 1;
+    return { strokes: checkStrokes(found?.strokes), chosen: typeof found?.chosen === "string" ? found.chosen : "", pen };
   } catch {
-    return { strokes: [], chosen: "" }; // storage may be switched off, or hold something else
+    return { strokes: [], chosen: "", pen: 1 }; // storage may be switched off, or hold something else
   }
 }
 
-/** @param {[number, number][][]} strokes @param {string} chosen the key of a model */
-export function save(strokes, chosen) {
+/** @param {[number, number][][]} strokes @param {string} chosen the key of a model @param {number} pen its width */
+export function save(strokes, chosen, pen) {
   try {
-    sessionStorage.setItem(KEPT, JSON.stringify({ strokes, chosen }));
+    sessionStorage.setItem(KEPT, JSON.stringify({ strokes, chosen, pen }));
   } catch {
     // then a refresh begins with empty paper
   }

@@ -8,7 +8,9 @@ import { POINTS, STROKES } from "./draw-keep.js";
 /** @typedef {[number, number][]} Stroke */
 /** @typedef {{at: number, done: boolean}} Moment  when the pen last moved (performance.now), and whether it is lifted */
 
-const PEN = 0.055; // of the paper's side
+const PEN = 0.055; // of the paper's side, at the usual width
+const EXPORTED = 1024; // pixels a side of an image that is saved
+const PAPER = "#ffffff";
 const STEP = 0.03; // a press of an arrow key
 const CLOSE = 0.003; // points nearer than this to the last one add nothing
 const INK = "#1a1c22";
@@ -31,10 +33,10 @@ function curve(stroke) {
 }
 
 /**
- * @param {{strokes: Stroke[], onInk: (strokes: Stroke[], moment: Moment) => void, onEnter: () => void,
+ * @param {{strokes: Stroke[], width: number, onInk: (strokes: Stroke[], moment: Moment) => void, onEnter: () => void,
  *   onFull: () => void, say: (words: string) => void}} options
  */
-export function makePad({ strokes, onInk, onEnter, onFull, say }) {
+export function makePad({ strokes, width, onInk, onEnter, onFull, say }) {
   const canvas = h("canvas", {
     class: "draw-paper", tabindex: "0", role: "application", "aria-label": KEYS, data: { test: "paper" },
   });
@@ -44,6 +46,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   const held = new Set();
   const pen = { x: 0.5, y: 0.25, down: false };
   let before = []; // what Undo goes back to, oldest first
+  let after = []; // what Redo brings back, the next one last
   let open = null; // the stroke that is being drawn
   let pointer = null;
   let box = null; // where the paper is while a pointer draws; to ask each time costs a layout
@@ -55,19 +58,39 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
 
   function paint() {
     frame = 0;
-    const side = canvas.width;
-    context.setTransform(side, 0, 0, side, 0, 0);
+    prepare(context, canvas.width);
     context.clearRect(0, 0, 1, 1);
-    context.lineCap = context.lineJoin = "round";
-    context.lineWidth = PEN;
     if (!all().length) paintHint();
-    context.strokeStyle = INK;
-    for (const stroke of strokes) {
-      if (!paths.has(stroke)) paths.set(stroke, curve(stroke));
-      context.stroke(paths.get(stroke));
-    }
+    paintStrokes(context);
     if (open) context.stroke(curve(open));
     if (keyed) paintPen();
+  }
+
+  function prepare(on, side) {
+    on.setTransform(side, 0, 0, side, 0, 0);
+    on.lineCap = on.lineJoin = "round";
+    on.lineWidth = PEN * width;
+  }
+
+  function paintStrokes(on) {
+    on.strokeStyle = INK;
+    for (const stroke of strokes) {
+      if (!paths.has(stroke)) paths.set(stroke, curve(stroke));
+      on.stroke(paths.get(stroke));
+    }
+  }
+
+  /** The drawing on white paper, as PNG. @returns {Promise<Blob>} */
+  function image() {
+    const copy = h("canvas", { width: EXPORTED, height: EXPORTED });
+    const on = copy.getContext("2d");
+    prepare(on, EXPORTED);
+    on.fillStyle = PAPER;
+    on.fillRect(0, 0, 1, 1);
+    paintStrokes(on);
+    return new Promise((resolve, reject) => {
+      copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no image."))), "image/png");
+    });
   }
 
   function paintHint() {
@@ -117,6 +140,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   /** Other strokes in place of those there are; Undo goes back. */
   function put(next, at = performance.now()) {
     before = [...before.slice(-99), strokes];
+    after = [];
     strokes = next;
     notify(at, true);
   }
@@ -188,7 +212,9 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   };
 
   listeners.on(canvas, "keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") undo();
+    const control = event.ctrlKey || event.metaKey;
+    if (control && (event.key.toLowerCase() === "y" || (event.shiftKey && event.key.toLowerCase() === "z"))) redo();
+    else if (control && event.key.toLowerCase() === "z") undo();
     else if (event.ctrlKey || event.metaKey || event.altKey || pointer !== null) return;
     else if (Object.hasOwn(ARROWS, event.key)) move(event);
     else if (Object.hasOwn(actions, event.key)) actions[event.key](event);
@@ -211,8 +237,18 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     const half = open;
     drop();
     if (half) return notify(performance.now(), true);
+    if (!before.length && !strokes.length) return;
+    after.push(strokes);
     if (before.length) strokes = before.pop();
     else strokes = strokes.slice(0, -1); // strokes from before a reload
+    notify(performance.now(), true);
+  }
+
+  function redo() {
+    drop();
+    if (!after.length) return;
+    before.push(strokes);
+    strokes = after.pop();
     notify(performance.now(), true);
   }
 
@@ -228,9 +264,13 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     strokes: all,
     clear,
     undo,
+    redo,
+    image,
+    setWidth: (value) => { width = value; notify(performance.now(), true); },
     put: (next) => { drop(); put(next); },
     drawing: () => open !== null,
     canUndo: () => before.length > 0 || all().length > 0,
+    canRedo: () => after.length > 0,
     close: () => { listeners.stop(); sized.disconnect(); cancelAnimationFrame(frame); },
   };
 }

@@ -1,27 +1,35 @@
 /**
- * "Wrong? It is a ...": corrections, what they changed, and how to forget them.
+ * What a drawing is: right, or "It is a ...". Corrections, what they changed, and how to undo and forget them. With
+ * classes of one's own the same buttons give the drawings that models learn from.
  */
 import { button } from "./controls.js";
 import { fill, h } from "./dom.js";
+import { errorWords } from "./draw-answers.js";
 
 const DIGITS = [..."0123456789"];
 
-/** @typedef {import("./draw-answers.js").Answer} Answer */
-
 /**
- * @param {{onTeach: (label: string) => void, onForget: () => void}} options
+ * @param {{onTeach: (label: string) => void, onRight: () => void, onUndo: () => void, onForget: () => void}} options
  */
-export function makeTeach({ onTeach, onForget }) {
+export function makeTeach({ onTeach, onRight, onUndo, onForget }) {
+  const title = h("h2", {}, "Wrong? It is a");
+  const right = button("Right", onRight, "small", { data: { test: "right" }, title: "The answer is right: count it" });
+  const undo = button("Undo the last", onUndo, "quiet small", { hidden: true, data: { test: "undo-correction" } });
+  const forget = button("", onForget, "quiet small", { hidden: true, data: { test: "forget" } });
   const buttons = h("div", { class: "draw-classes", role: "group", "aria-label": "The right answer" });
   const learned = h("div", { role: "status", data: { test: "learned" } });
-  const forget = button("", onForget, "quiet small", { hidden: true, data: { test: "forget" } });
+  const tally = h("p", { class: "hint draw-tally", data: { test: "tally" } });
   let classes = "";
-  let usable = false;
+  let own = null;
+  let usable = { answer: false, winner: false, ink: false };
   let busy = false;
   let pressed = null;
 
   function ready() {
-    for (const one of [...buttons.children, forget]) one.disabled = busy || (!usable && one !== forget);
+    right.disabled = busy || !usable.winner;
+    right.hidden = own !== null;
+    for (const one of [undo, forget]) one.disabled = busy;
+    for (const one of buttons.children) one.disabled = busy || !(own ? usable.ink : usable.answer);
   }
 
   /** What was pressed is disabled while the server works, and loses the focus: it comes back. */
@@ -30,50 +38,74 @@ export function makeTeach({ onTeach, onForget }) {
     busy = yes;
     ready();
     if (yes || !pressed || document.activeElement !== document.body) return;
-    if (pressed.checkVisibility()) pressed.focus();
+    if (pressed.checkVisibility() && !pressed.disabled) pressed.focus();
     else buttons.querySelector("button:not(:disabled)")?.focus();
   }
 
-  function setClasses(labels) {
-    if (labels.join("\n") === classes) return;
-    classes = labels.join("\n");
-    buttons.classList.toggle("words", labels.some((label) => label.length > 2));
+  /** @param {string[]} labels @param {{name: string, count: number}[] | null} drawn of one's own classes */
+  function setClasses(labels, drawn = null) {
+    const now = JSON.stringify([labels, drawn]);
+    if (now === classes) return;
+    const focused = buttons.contains(document.activeElement) ? document.activeElement.dataset.label : null;
+    classes = now;
+    own = drawn;
+    title.textContent = own ? "This drawing is a" : "Wrong? It is a";
+    buttons.classList.toggle("words", labels.some((label) => label.length > 2) || own !== null);
+    const counts = new Map((own ?? []).map(({ name, count }) => [name, count]));
     fill(buttons, labels.map((label) => button(label, () => onTeach(label), "", { data: { test: "teach", label } })));
+    for (const one of buttons.children) {
+      if (own) one.append(h("span", { class: "tag", data: { test: "count" } }, String(counts.get(one.dataset.label))));
+      if (one.dataset.label === focused) one.focus();
+    }
     ready();
   }
-  setClasses(DIGITS);
   const element = h("div", { class: "draw-teach" },
-    h("div", { class: "draw-wrong" }, h("h3", {}, "Wrong? It is a"), forget), buttons, learned);
+    h("div", { class: "draw-wrong" }, right, title, undo, forget), buttons, tally, learned);
+  setClasses(DIGITS);
 
   return {
     element,
     setClasses,
-    /** @param {boolean} yes whether there is an answer to correct */
-    usable: (yes) => { usable = yes; ready(); },
+    /** @param {any} reply null: no answer to judge @param {boolean} ink whether something is drawn */
+    usable: (reply, ink) => {
+      usable = { answer: Boolean(reply?.answers.length), winner: Boolean(reply?.verdict.label) && !reply.distance.far, ink };
+      ready();
+    },
     busy: setBusy,
     /** @param {number} n */
     setCorrections: (n) => {
-      forget.hidden = n === 0;
-      forget.textContent = `Forget corrections (${n})`;
+      undo.hidden = forget.hidden = n === 0;
+      forget.textContent = own ? `Forget all (${n})` : `Forget corrections (${n})`;
     },
+    setTally: (words) => { tally.textContent = words; },
     clear: () => fill(learned),
-    report: (label, reply, before, titles) => fill(learned, summarise(label, reply, before, titles)),
+    report: (label, reply, titles) => fill(learned, summarise(label, reply, titles)),
   };
 }
 
-/** What a correction changed. @param {Map<string, string>} titles @param {Answer[]} before */
-function summarise(label, reply, before, titles) {
+/** What a correction changed. @param {Map<string, string>} titles */
+function summarise(label, reply, titles) {
   const name = (key) => titles.get(key) ?? key;
-  const was = new Map(before.map((answer) => [answer.key, answer.label]));
-  const now = new Map(reply.answer.answers.map((answer) => [answer.key, answer.label]));
+  const { taught } = reply;
+  const changed = taught.filter((one) => one.before !== one.after && one.after === label);
+  const known = taught.filter((one) => one.before === label && one.after === label);
+  const count = (n) => (n === 1 ? "1 model" : `${n} models`);
+  const first = changed.length
+    ? `${count(changed.length)} of ${taught.length} that learn changed ${changed.length === 1 ? "its" : "their"} answer to ${label}${known.length ? `; ${known.length} had it right` : ""}.`
+    : known.length ? `${count(known.length)} of ${taught.length} that learn had it right; no other changed its answer.`
+      : `None of the ${taught.length} models that learn changed its answer to ${label}.`;
   return h("div", { class: "note draw-learned" },
-    h("p", {}, reply.learned.length
-      ? `${reply.learned.length === 1 ? "1 model" : `${reply.learned.length} models`} learned that this is a ${label}:`
-      : "None of the models here can learn on the spot."),
-    h("ul", {}, reply.learned.map((key) => h("li", {}, `${name(key)}: `,
-      h("b", {}, `${was.get(key) ?? "–"} → ${now.get(key) ?? "–"}`), was.get(key) === now.get(key) ? " (as before)" : null,
-      reply.times[key] > 1 ? h("span", { class: "hint" }, ` after it was shown ${reply.times[key].toLocaleString("en-GB")} times`) : null))),
+    h("p", {}, taught.length ? first : "None of the models here can learn on the spot."),
+    h("ul", {}, taught.map((one) => h("li", { data: { key: one.key } }, `${name(one.key)}: `,
+      h("b", {}, one.before === one.after ? `still ${one.after}` : `${one.before} → ${one.after}`),
+      h("span", { class: "hint" }, details(one))))),
     reply.unchanged.length
       ? h("p", { class: "hint" }, `As before, since they learn only from all pictures at once: ${reply.unchanged.map(name).join("; ")}.`)
       : null);
+}
+
+function details({ times, errors: [first, error] }) {
+  const shown = times > 1 ? `, shown ${times} times` : "";
+  const held = errorWords({ error, first_error: first });
+  return `${shown}${held ? `, ${held}` : ""}`;
 }

@@ -47,7 +47,13 @@ function deciders(answer, reply) {
     h("div", { class: "draw-tiles", data: { test: "decided" } }, answer.terms.map((one) => made(one, answer, reply))),
     h("p", { class: "hint" }, answer.kind === "votes"
       ? "Each votes for its own label, with its share of all votes."
-      : `The sign: + speaks for ${answer.label}, − against it.`));
+      : totals(answer)));
+}
+
+/** "+26.6 for, −17.1 against, 6 of 682 shown". */
+function totals({ label, terms, totals: sums }) {
+  const all = `+${short(sums.for, 1)} for ${label}, −${short(-sums.against, 1)} against: `;
+  return all + (terms.length < sums.count ? `${terms.length} of ${sums.count.toLocaleString("en-GB")} pictures shown.` : "all pictures shown.");
 }
 
 function weightTile(one, answer, reply) {

@@ -1,17 +1,19 @@
 /**
  * Draw: a digit on paper, the answers of all models while the pen moves, and why.
  */
-import { ApiError, connection, get, latest, post } from "./api.js";
+import { ApiError, bytes, connection, get, latest, post } from "./api.js";
 import { codePanel } from "./code.js";
 import { onScheme } from "./colours.js";
 import { button, problem, toast } from "./controls.js";
-import { fill, h, makeListeners } from "./dom.js";
+import { download, fill, h, makeListeners } from "./dom.js";
 import { majority, makeAnswers } from "./draw-answers.js";
 import { makeData, makeProgress, makeSeen } from "./draw-data.js";
-import { EXAMPLES } from "./draw-examples.js";
 import { restore, save } from "./draw-keep.js";
+import { makeOwn } from "./draw-own.js";
 import { makePad } from "./draw-pad.js";
+import { makeTally } from "./draw-tally.js";
 import { makeTeach } from "./draw-teach.js";
+import { makeTools } from "./draw-tools.js";
 import { makeWhy } from "./draw-why.js";
 
 const REASONS = 8; // pictures requested with each answer
@@ -34,8 +36,10 @@ export async function open(view) {
   let reading = 0;
   let reasons = 0;
   let reasoned = 0;
-  let example = 0;
+  let pen = before.pen;
   let answered = 0;
+  let asking = 0;
+  let replied = null; // the strokes that the last answer is about
   let closed = false;
   let lastState = ""; // the last state, as text
   let lasting = false; // an error that asking again would only repeat
@@ -50,27 +54,29 @@ export async function open(view) {
   const progress = makeProgress();
   const code = codePanel();
   const data = makeData(changeData);
-  const teach = makeTeach({ onTeach, onForget });
+  const tally = makeTally();
+  const own = makeOwn(onNames);
+  const teach = makeTeach({ onTeach, onRight, onUndo: onUndoCorrection, onForget });
   const answers = makeAnswers(before.chosen, () => { showWhy(); keepNow(); askAgain(); }, seeWhy);
   const pad = makePad({
-    strokes: before.strokes, onInk, onEnter: () => answers.focus(), say: (words) => { live.textContent = words; },
+    strokes: before.strokes, width: pen, onInk, onEnter: () => answers.focus(), say: (words) => { live.textContent = words; },
     onFull: () => toast("The paper is full: clear it to draw on"),
   });
-  const undo = button("Undo", () => pad.undo(), "", { data: { test: "undo" } });
-  const clear = button("Clear", () => pad.clear(), "", { data: { test: "clear" } });
-  const show = button("Example", () => pad.put(EXAMPLES[example++ % EXAMPLES.length]), "quiet", { data: { test: "example" } });
+  const tools = makeTools(pad, pen, (value) => { pen = value; keepNow(); });
+  const exporter = button("Save model file", onExport, "quiet small", { hidden: true, data: { test: "export-model" } });
   const title = h("p", {}, "Models answer while you draw, and show why.");
 
   const results = h("section", { class: "card draw-answers", "aria-label": "Answers", data: { test: "results", answered: "0" } },
     answers.verdict, teach.element, trouble, notice, progress.element,
-    h("div", { class: "draw-head" }, h("h2", {}, "Each model"), pace), answers.list,
+    h("div", { class: "draw-head" }, h("h2", {}, "Each model"), pace, exporter), answers.list,
     foot);
   fill(view,
     h("div", { class: "intro" }, h("h1", {}, "Draw a digit"), title),
     h("div", { class: "draw-page" },
       h("div", { class: "draw-left" },
         h("div", { class: "draw-frame" }, pad.element),
-        h("div", { class: "row draw-tools" }, undo, clear, show),
+        tools.element,
+        own.element,
         h("p", { class: "hint draw-keys" }, keyboardHint())),
       results,
       h("section", { class: "card draw-input", "aria-label": "Input" }, seen.element, data.element),
@@ -78,7 +84,7 @@ export async function open(view) {
     code.element, live);
 
   const titles = () => new Map((state?.models ?? []).map((model) => [model.key, model.title]));
-  const keepNow = () => save(pad.strokes(), answers.wanted());
+  const keepNow = () => save(pad.strokes(), answers.wanted(), pen);
   const side = () => state?.data.find((set) => set.name === state.current)?.side ?? null;
   const hint = () => (!hasInk() ? INVITES : state?.ready ? ASKS : WAITS);
   const hasInk = () => pad.strokes().length > 0;
@@ -87,9 +93,13 @@ export async function open(view) {
   const ask = latest(async ({ strokes, at, done }) => {
     if (closed || !strokes.length) return;
     try {
-      const found = await post("/api/draw/answer", { strokes, count: REASONS, model: answers.chosen() || null }, listeners.signal);
+      const found = await post("/api/draw/answer", { strokes, pen, count: REASONS, model: answers.chosen() || null }, listeners.signal);
       if (closed || !hasInk()) return;
       calm();
+      const fewer = found.answers.length < (state?.models.length ?? 0); // another worker loads the models again
+      if (fewer) askSoon();
+      if (fewer && strokes === replied && reply) return;
+      replied = strokes;
       showReply(found, done);
       measurePaint(at);
       results.dataset.settled = String(strokes === pad.strokes()); // whether these answers are about all that is drawn
@@ -99,30 +109,25 @@ export async function open(view) {
     }
   });
   /** The same drawing, other models or another one chosen: no pen moved. */
+  const askSoon = () => { clearTimeout(asking); asking = setTimeout(askAgain, POLL); };
   const askAgain = () => { if (hasInk()) ask({ strokes: pad.strokes(), at: null, done: true }); };
 
   function onInk(strokes, { at, done }) {
     results.dataset.settled = String(!strokes.length);
     teach.clear();
-    tools();
+    tools.refresh(hasInk());
+    teach.usable(reply, hasInk());
     if (done) keepNow();
     if (!strokes.length) return showReply(null, true);
-    if (!reply) answers.show([], hint());
+    if (!reply) answers.show(null, hint());
     if (done || trouble.hidden) ask({ strokes, at, done }); // in trouble, once a stroke is enough
-  }
-
-  function tools() {
-    undo.disabled = !pad.canUndo();
-    clear.disabled = !hasInk();
-    show.hidden = hasInk();
   }
 
   function showReply(found, done) {
     reply = found && !found.empty ? found : null;
-    const list = reply?.answers ?? [];
     seen.show(reply);
-    answers.show(list, hint());
-    teach.usable(list.length > 0);
+    answers.show(reply, hint());
+    teach.usable(reply, hasInk());
     if (done) showWhy();
     else reasons ||= setTimeout(showWhy, Math.max(0, reasoned + WHY - performance.now()));
     if (!reply) pace.textContent = "";
@@ -151,7 +156,7 @@ export async function open(view) {
   function readOut() {
     clearTimeout(reading);
     if (!reply?.answers.length) return;
-    const { label, message } = majority(reply.answers);
+    const { label, message } = majority(reply);
     reading = setTimeout(() => { live.textContent = `${label}, ${message}`; }, QUIET);
   }
 
@@ -215,15 +220,18 @@ export async function open(view) {
     answers.setModels(now.models);
     data.show(now);
     progress.show(now.loading);
+    if (now.classes.length || now.own) teach.setClasses(now.classes, now.own);
     teach.setCorrections(now.corrections);
-    if (now.classes.length) teach.setClasses(now.classes);
+    own.show(now.own);
+    exporter.hidden = !now.models.length;
+    showTally();
     notice.hidden = !now.problem;
     fill(notice, now.problem ? problem({ message: now.problem }) : null);
     title.textContent = `${count(now.models.length)} while you draw, and ${now.models.length === 1 ? "shows" : "show"} why.`;
     foot.textContent = now.models.length
-      ? "Error: the share of held-out pictures that the model gets wrong."
+      ? held(now)
       : "The models appear here one by one as they are fitted.";
-    if (!hasInk() || !now.models.length) showReply(null, true);
+    if (!hasInk() || (now.ready && !now.models.length)) showReply(null, true); // answers stay while another worker loads
     if (!lasting) askAgain();
   }
 
@@ -236,17 +244,63 @@ export async function open(view) {
     });
   }
 
+  const showTally = () => {
+    if (!state) return;
+    teach.setTally(tally.words(state.current));
+    answers.showTally((key) => tally.modelWords(state.current, key));
+  };
+
+  /** A person says what the drawing is: that counts, with the answers from before anything is learned. */
+  function judge(label) {
+    if (state && !state.own && reply) tally.add(state.current, pad.strokes(), label, reply);
+    showTally();
+  }
+
+  function onRight() {
+    judge(reply.verdict.label);
+    toast("Counted as right");
+  }
+
   async function onTeach(label) {
-    const old = reply?.answers ?? [];
+    judge(label);
     await applyChange(async () => {
-      const reported = await post("/api/draw/learn", { strokes: pad.strokes(), label }, listeners.signal);
+      const reported = await post("/api/draw/learn", { strokes: pad.strokes(), pen, label }, listeners.signal);
       if (closed) return;
       calm();
-      showReply(reported.answer, true);
-      teach.report(label, reported, old, titles());
-      teach.setCorrections(reported.corrections);
-      askAgain(); // the script is about the chosen model
+      if (reported.own) pad.put([]); // for the next drawing
+      else {
+        showReply(reported.answer, true);
+        teach.report(label, reported, titles());
+        askAgain(); // the script is about the chosen model
+      }
+      await watch();
     });
+  }
+
+  async function onUndoCorrection() {
+    await applyChange(async () => {
+      showState(await post("/api/draw/undo", {}, listeners.signal));
+      teach.clear();
+      toast(state.own ? "The last drawing is forgotten" : "The last correction is undone");
+    });
+  }
+
+  async function onNames(names) {
+    showState(await post("/api/draw/classes", { names }, listeners.signal));
+    pad.element.scrollIntoView({ block: "center" });
+    pad.element.focus({ preventScroll: true });
+  }
+
+  async function onExport() {
+    exporter.disabled = true;
+    try {
+      const found = await post("/api/draw/export", { model: answers.chosen() }, listeners.signal);
+      download(found.name, bytes(found.base64), "application/octet-stream");
+    } catch (error) {
+      if (!closed) wrong(error);
+    } finally {
+      exporter.disabled = false;
+    }
   }
 
   async function onForget() {
@@ -273,7 +327,7 @@ export async function open(view) {
   listeners.on(connection, "change", ({ detail }) => { if (!detail.gone) watch(); });
   listeners.on(window, "pagehide", keepNow);
   onScheme(() => { why.again(); showWhy(); }, listeners.signal);
-  tools();
+  tools.refresh(hasInk());
   showReply(null, true);
   await watch();
 
@@ -283,10 +337,16 @@ export async function open(view) {
     clearTimeout(timer);
     clearTimeout(reading);
     clearTimeout(reasons);
+    clearTimeout(asking);
     pad.close();
     listeners.stop();
   };
 }
+
+/** What the numbers in the rows are. */
+const held = (state) => (state.own
+  ? "Models learn from your drawings alone: no error is known until you draw others."
+  : "Held-out scans: pictures of the data set that no model learned from. They are not your drawings; those are counted when you say what they are.");
 
 const count = (n) => (n === 0 ? "Models answer" : n === 1 ? "One model answers" : `${n} models answer`);
 

@@ -2,7 +2,7 @@
  * The choices in the panel to start from, kept for this session of the browser.
  */
 const KEY = "separatrix-experiments";
-const FIRST = { way: "named", name: "linear-classifiers", quick: true, seed: 0, folds: 5, target: null, models: null, upload: null };
+const FIRST = { way: "named", name: "linear-classifiers", quick: true, seed: 0, folds: 5, target: null, roles: {}, models: null, upload: null };
 
 let now = { ...FIRST, ...readStored() };
 

@@ -32,12 +32,20 @@ export function namedCode({ name, quick, seed }) {
  */
 export const column = (target, names) => (/^(-?[0-9]{1,9}|auto)$/.test(target) ? String(names.indexOf(target)) : target);
 
-/** @param {{file: string, target: string, models: string[], folds: number, seed: number}} request */
-export function fileCode({ file, target, models, folds, seed }) {
+/** The columns of each role. @param {Record<string, string>} roles @returns {[string, string[]][]} */
+function byRole(roles) {
+  const found = new Map();
+  for (const [name, role] of Object.entries(roles)) found.set(role, [...(found.get(role) ?? []), name]);
+  return [...found];
+}
+
+/** @param {{file: string, target: string, roles?: Record<string, string>, models: string[], folds: number, seed: number}} request */
+export function fileCode({ file, target, roles = {}, models, folds, seed }) {
   const path = file.startsWith("-") || !file.includes(".") ? `./${file}` : file; // no option, no data set's name
   const which = models.length ? ` --models ${shell(models.join(","))}` : "";
+  const given = byRole(roles).map(([role, names]) => ` --${role} ${shell(names.join(","))}`).join("");
   return {
-    command: `separatrix compare ${shell(path)}${target ? ` --target ${shell(target)}` : ""}${which} --cv ${folds} --seed ${seed} --out report`,
+    command: `separatrix compare ${shell(path)}${target ? ` --target ${shell(target)}` : ""}${given}${which} --cv ${folds} --seed ${seed} --out report`,
     python: [
       "from pathlib import Path",
       "",
@@ -46,6 +54,7 @@ export function fileCode({ file, target, models, folds, seed }) {
       "comparison, page, notes = compare_data(",
       `    ${python(path)},`,
       target ? `    target=${python(target)},` : null,
+      ...byRole(roles).map(([role, names]) => `    ${role}=[${names.map(python).join(", ")}],`),
       models.length ? `    models=[${models.map(python).join(", ")}],` : null,
       `    cv=${folds},`,
       `    seed=${seed},`,

@@ -29,7 +29,7 @@ export function fileForm(known, context) {
 
   const refresh = () => (form ? form.refresh() : context.onCode({ python: "", command: "" }));
   const other = () => {
-    setChoices({ upload: null, target: null });
+    setChoices({ upload: null, target: null, roles: {} });
     fill(trouble);
     show();
     place.querySelector("input")?.focus();
@@ -51,7 +51,7 @@ export function fileForm(known, context) {
     try {
       const data = base64(new Uint8Array(await file.arrayBuffer()));
       const upload = await post("/api/uploads", { name: file.name, base64: data }, reading.signal);
-      setChoices({ upload, target: null });
+      setChoices({ upload, target: null, roles: {} });
     } catch (error) {
       if (error.name !== "AbortError") fill(trouble, problem(unreadable(error)));
     }

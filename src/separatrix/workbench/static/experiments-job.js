@@ -5,6 +5,7 @@ import { codePanel } from "./code.js";
 import { problem, toast } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { ask, deleteButton, mainButton, onChange, part, progress } from "./experiments-parts.js";
+import { confusionTable, leaderboard } from "./experiments-leaderboard.js";
 import { active, statusTag, elapsed, when } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
@@ -24,12 +25,15 @@ export function jobPage(id, context) {
   const answer = part(h("div", { class: "answer", data: { test: "job-words" } }), (words) => words.map((line) => h("p", {}, line)));
   const actions = part(h("div", { class: "row" }), (job) => buttons(job, context));
   const known = part(h("dl", { class: "facts", data: { test: "job-facts" } }), facts);
+  const board = part(h("section", { class: "card" }), leaderboard);
+  const confused = part(h("section", { class: "card" }), confusionTable);
   const report = part(h("section", { class: "report" }), frame);
   const code = codePanel();
   const showCode = onChange(code.show); // a text that is being selected must stay
   const body = h("div", { class: "stack" },
     h("div", { class: "job-top" }, title, tag.element),
     h("section", { class: "card stack", "aria-label": "Answer" }, done.element, trouble.element, answer.element, known.element, actions.element),
+    h("div", { class: "job-standings" }, board.element, confused.element),
     report.element, code.element);
   const place = h("div", {}, h("p", { class: "loading" }, "Loading"));
 
@@ -47,7 +51,9 @@ export function jobPage(id, context) {
     trouble.show(job.error);
     answer.show(job.summary ?? []);
     actions.show({ id: job.id, title: job.title, status: job.status, files: job.files });
-    known.show({ ...job, progress: null, seconds: active(job) ? null : job.seconds });
+    known.show({ ...job, progress: null, leaderboard: null, confusion: null, seconds: active(job) ? null : job.seconds });
+    board.show({ rows: job.leaderboard ?? [], running: active(job) });
+    confused.show(job.confusion ?? null);
     report.show(job.files.includes("report.html") ? { id: job.id, finished: job.finished } : null);
     showCode({ python: job.python, command: job.command });
   }
@@ -90,6 +96,7 @@ function facts(job) {
     ["Its error", typeof job.model?.error === "number" ? `${job.model.error.toFixed(2)} %` : null],
     ["Version", job.kind === "named" ? (request.quick ? "quick" : "in full") : null],
     ["Target", request.target],
+    ["Roles", Object.entries(request.roles ?? {}).map(([name, role]) => `${name}: ${role}`).join(", ")],
     ["Folds", request.folds],
     ["Models", job.kind === "file" ? (request.models?.length ? request.models.join(", ") : "all that suit") : null],
     ["Seed", request.seed],

@@ -9,7 +9,7 @@ import { setChoices, getChoices } from "./experiments-choices.js";
 import { seedField } from "./experiments-seed.js";
 
 /**
- * @param {{named: {name: string, caption: string, data: string, available: boolean, hint: string}[]}} known
+ * @param {{named: {name: string, caption: string, data: string, quick_data: string, available: boolean, hint: string}[]}} known
  * @param {{soon: () => void, onCode: (code: {python: string, command: string}) => void}} context
  */
 export function namedForm(known, context) {
@@ -21,7 +21,7 @@ export function namedForm(known, context) {
   const list = h("fieldset", { class: "named", data: { test: "named" } },
     h("legend", { class: "visually-hidden" }, "Experiment"),
     [...here, ...known.named.filter((one) => !one.available)].map((one) => option(one, group, choose)));
-  const quick = toggle({ title: "Quick, in less than 30 seconds", value: getChoices().quick, onChange: (value) => { setChoices({ quick: value }); refresh(); } });
+  const quick = toggle({ title: "Quick, in less than 30 seconds", value: getChoices().quick, onChange: (value) => { setChoices({ quick: value }); tags(); refresh(); } });
   quick.element.dataset.test = "quick";
   const seed = seedField(() => refresh());
   const start = button("Start", async () => {
@@ -31,6 +31,16 @@ export function namedForm(known, context) {
     refresh();
     if (!taken) start.focus();
   }, "primary", { "data-test": "start" });
+
+  /** The data of the version that is chosen: a quick one may have other data. */
+  function tags() {
+    for (const one of known.named) {
+      const tag = list.querySelector(`[data-name="${one.name}"] .experiment-data`);
+      tag.textContent = getChoices().quick ? one.quick_data : one.data;
+      tag.title = getChoices().quick && one.quick_data !== one.data ? `The quick version uses ${one.quick_data}, the full one ${one.data}` : "The data it needs";
+    }
+  }
+  tags();
 
   const request = () => ({ kind: "named", name: getChoices().name, quick: getChoices().quick, seed: getChoices().seed });
   function refresh() {

@@ -66,9 +66,16 @@ export function progress() {
     message.textContent = job.status === "queued" ? "waiting for the one that runs" : now?.message || "starting";
     message.title = message.textContent;
     count.textContent = total ? `${now.done} of ${total}` : "";
-    time.textContent = job.status === "running" ? elapsed(job) : "";
+    time.textContent = job.status === "running" ? [elapsed(job), left(job)].filter(Boolean).join(", ") : "";
   };
   return { element, show };
+}
+
+/** About how long it still takes, if the rest goes as what is done. @param {Job} job */
+function left({ progress: now, seconds }) {
+  if (!now || !(now.total > 1) || now.done < 1 || now.done >= now.total || !seconds) return "";
+  const rest = (seconds / now.done) * (now.total - now.done);
+  return `about ${rest < 90 ? `${Math.max(1, Math.round(rest))} s` : `${Math.round(rest / 60)} min`} left`;
 }
 
 /**

@@ -6,10 +6,12 @@ import { fill, freshId, h } from "./dom.js";
 import { begin } from "./experiments-begin.js";
 import { column, fileCode } from "./experiments-code.js";
 import { setChoices, getChoices } from "./experiments-choices.js";
+import { onChange } from "./experiments-parts.js";
 import { seedField } from "./experiments-seed.js";
 import { pluralise, size } from "./experiments-words.js";
 
 const WIDEST = 30; // columns that are shown
+const ROLES = { number: "number", category: "category", text: "text", date: "date", drop: "left out" };
 
 /**
  * @param {any} upload  as the server answered it
@@ -43,11 +45,26 @@ export function uploadForm(upload, models, context) {
     if (!taken) start.focus();
   }, "primary", { "data-test": "start" });
 
+  /** Roles that differ from the guess; the column to predict has none. */
+  const rolesNow = () => Object.fromEntries(Object.entries(getChoices().roles).filter(([name]) => name !== getChoices().target));
+  const setRole = (name, role, guessed) => {
+    const { [name]: _, ...others } = getChoices().roles;
+    setChoices({ roles: role === guessed ? others : { ...others, [name]: role } });
+    refresh();
+  };
+  const why = h("p", { class: "hint", data: { test: "target-guess" } });
+
   const request = () => ({
-    kind: "file", upload: upload.id, target: getChoices().target, models: getChoices().models ?? [], folds: getChoices().folds, seed: getChoices().seed,
+    kind: "file", upload: upload.id, target: getChoices().target, roles: rolesNow(), models: getChoices().models ?? [], folds: getChoices().folds, seed: getChoices().seed,
+  });
+  const show = onChange(() => { // a select that is in use stays
+    const focused = table.contains(document.activeElement) ? document.activeElement.dataset.column : null;
+    fill(table, preview(upload, names.indexOf(getChoices().target), rolesNow(), setRole));
+    if (focused) [...table.querySelectorAll("select")].find((one) => one.dataset.column === focused)?.focus();
   });
   function refresh() {
-    fill(table, preview(upload, names.indexOf(getChoices().target)));
+    show({ target: getChoices().target, roles: rolesNow() });
+    why.textContent = explain(upload, getChoices().target);
     start.disabled = !seed.valid() || getChoices().models?.length === 0;
     context.onCode(fileCode({ ...request(), file: upload.name, target: column(getChoices().target, names) }));
   }
@@ -59,17 +76,32 @@ export function uploadForm(upload, models, context) {
         h("span", { class: "caption", data: { test: "upload-facts" } },
           [pluralise(upload.rows, "row"), names.length ? pluralise(names.length, "column") : null, size(upload.bytes)].filter(Boolean).join(", "))),
       button("Another file", context.onOther, "small", { "data-test": "upload-other" })),
-    upload.notes?.length ? h("div", { class: "note" }, upload.notes.map((line) => h("p", {}, line))) : null,
+    h("div", { class: "upload-choices" }, names.length ? h("div", {}, target.element, why) : null, folds.element),
     table,
-    h("div", { class: "upload-choices" }, names.length ? target.element : null, folds.element),
+    upload.notes?.length ? h("div", { class: "note" }, upload.notes.map((line) => h("p", {}, line))) : null,
     which.element,
     h("div", { class: "start-row" }, seed.element, start),
     trouble);
   return { element, refresh };
 }
 
+/** Why a column is the one to predict. */
+function explain(upload, target) {
+  if (target !== upload.target) return "Chosen by you.";
+  return upload.guess ? `A guess: ${upload.guess}.` : "";
+}
+
+/** The role of a column: a guess that can be changed; a name with a comma cannot be passed on. */
+function roleChoice({ name, kind }, roles, setRole) {
+  const words = name || "a column without a name";
+  return h("select", {
+    class: "role", "aria-label": `Role of ${words}`, disabled: !name || name.includes(","), data: { test: "role", column: name },
+    on: { change: (event) => setRole(name, event.target.value, kind) },
+  }, Object.entries(ROLES).map(([value, title]) => h("option", { value, selected: value === (roles[name] ?? kind) }, title)));
+}
+
 /** The first rows, with the column to predict markTarget. */
-function preview(upload, target) {
+function preview(upload, target, roles, setRole) {
   if (upload.columns.length === 0) return plain(upload.preview);
   const places = upload.columns.map((_, i) => i).filter((i) => i < WIDEST || i === target);
   const left = upload.columns.length - places.length;
@@ -77,9 +109,10 @@ function preview(upload, target) {
   return [
     h("table", {},
       h("thead", {}, h("tr", {}, places.map((i) => {
-        const { name, kind } = upload.columns[i];
+        const { name } = upload.columns[i];
         return h("th", { scope: "col", ...markTarget(i) },
-          h("span", { class: "cut", title: name }, name || `column ${i + 1}`), h("span", { class: "kind" }, i === target ? `${kind}, to predict` : kind));
+          h("span", { class: "cut", title: name }, name || `column ${i + 1}`),
+          i === target ? h("span", { class: "kind" }, "to predict") : roleChoice(upload.columns[i], roles, setRole));
       }))),
       h("tbody", {}, upload.preview.slice(0, 5).map((row) =>
         h("tr", {}, places.map((i) => h("td", markTarget(i), h("span", { class: "cut", title: row[i] ?? "" }, row[i] ?? "…"))))))),

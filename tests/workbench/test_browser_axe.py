@@ -1,0 +1,53 @@
+"""Draw and Experiments have no findings of axe-core, in light and in dark, wide and narrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.workbench.handwriting import HANDWRITING
+from tests.workbench.test_browser_draw import opened, says, settled, write
+from tests.workbench.test_browser_experiments import csv_of, flowers
+
+pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+from playwright.sync_api import expect
+
+axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+
+LOOKS = pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, True)])
+RUN = "axe.run({ resultTypes: ['violations'] })"
+
+
+def findings(tab):
+    """Rules of axe-core that the page breaks, with the elements."""
+    (script,) = Path(axe.__file__).parent.glob("axe*.js")
+    tab.evaluate(script.read_text(encoding="utf-8"))
+    found = tab.evaluate(RUN)["violations"]
+    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+
+
+@LOOKS
+@pytest.mark.usefixtures("taught")
+def test_draw_has_no_findings(visit, width, dark):
+    tab = opened(visit, width=width, height=800, dark=dark).tab
+    write(tab, HANDWRITING["3"][0])
+    says(tab, "3")
+    settled(tab)
+    tab.locator("[data-test=right]").click()
+
+    assert findings(tab) == []
+
+
+@LOOKS
+def test_experiments_have_no_findings(visit, width, dark):
+    tab = visit("experiments", width=width, height=800, dark=dark).tab
+    expect(tab.locator("[data-test=experiment]").first).to_be_visible()
+
+    assert findings(tab) == []
+
+    tab.get_by_text("Your own file").click()
+    file = {"name": "f.csv", "mimeType": "text/csv", "buffer": csv_of(*flowers()).encode()}
+    tab.locator("[data-test=file]").set_input_files(file)
+    expect(tab.locator("[data-test=preview]")).to_be_visible()
+
+    assert findings(tab) == []
