@@ -24,6 +24,36 @@ export function contours(field, grid, level = 0) {
   return chain(joints(values, side)).map((edges) => edges.flatMap((edge) => crossing(values, side, edge)));
 }
 
+/**
+ * Parts of lines between cells of different classes, and parts that bound nothing where they are: the line of one pair
+ * of classes goes on through the region of a third.
+ *
+ * @param {number[][]} lines @param {Int8Array} codes @param {number} grid
+ */
+export function boundingParts(lines, codes, grid) {
+  const found = { lines: [], idle: [] };
+  const at = (x, y) => codes[clamp(Math.floor(y), grid) * grid + clamp(Math.floor(x), grid)];
+  for (const line of lines) {
+    let part = null, kind = "";
+    for (let i = 0; i + 3 < line.length; i += 2) {
+      const [ax, ay, bx, by] = line.slice(i, i + 4);
+      const long = Math.hypot(bx - ax, by - ay) || 1;
+      const [nx, ny] = [(by - ay) / long, (ax - bx) / long], [mx, my] = [(ax + bx) / 2, (ay + by) / 2];
+      const differ = at(mx + 0.8 * nx, my + 0.8 * ny) !== at(mx - 0.8 * nx, my - 0.8 * ny);
+      const now = differ ? "lines" : "idle";
+      if (now !== kind) {
+        part = [ax, ay];
+        found[now].push(part);
+        kind = now;
+      }
+      part.push(bx, by);
+    }
+  }
+  return found;
+}
+
+const clamp = (index, grid) => Math.min(grid - 1, Math.max(0, index));
+
 /** The field less the level, with a frame of values carried on to the sides of the plane. */
 function addFrame(field, grid, level) {
   const side = grid + 2;
