@@ -10,7 +10,7 @@ from separatrix.evaluation.regions import Regions
 from separatrix.types import Matrix, Vector
 from separatrix.workbench.playground.scene import Scene, final_estimator
 
-MAX_TERMS = 40  # kernel terms that are sent, the largest first
+MAX_TERMS = 20  # kernel terms that are sent, the largest first
 
 
 def explain_position(scene: Scene, regions: Regions, at: tuple[float, float]) -> dict[str, Any]:

@@ -23,7 +23,9 @@ from separatrix.workbench.playground.export import command_of, python_of
 from separatrix.workbench.playground.facts import list_facts, support_rows, why_unfinished
 from separatrix.workbench.playground.scene import Scene
 
-MAX_LEVELS = 200  # different values of fields that are votes, or signs: between cells nothing is known
+MAX_LEVELS = (
+    200  # different values of fields that are votes, or signs: between cells nothing is known
+)
 MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, the edges of regions are sent
 
 

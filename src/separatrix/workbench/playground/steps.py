@@ -134,14 +134,14 @@ def _record_pairs(scene: Scene) -> dict[str, Any]:
         steps = list(found)
     y = np.where(scene.y == 1, 1.0, -1.0)
     straight = scene.values["kernel"] == "linear"
-    shown = []
+    shown, before = [], np.zeros(len(y))
     for number, step in enumerate(steps):
         W = None if not straight else (step.alpha * y)[None] @ Z
         weights = None if W is None else (W, np.array([step.intercept]))
         rows = None if step.rows is None else scene.rows[list(step.rows)].tolist()
         shown.append(
             {
-                **_step(model, weights, _pair_sentence(step, rows)),
+                **_step(model, weights, _pair_sentence(scene, step, before)),
                 "row": None if rows is None else rows[0],
                 "other": None if rows is None else rows[1],
                 "violation": step.violation,
@@ -150,6 +150,7 @@ def _record_pairs(scene: Scene) -> dict[str, Any]:
                 "support": scene.rows[step.alpha > 0].tolist(),
             }
         )
+        before = step.alpha
     return {
         "method": "pairs",
         "labels": scene.labels,
@@ -164,13 +165,11 @@ def _record_pairs(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _pair_sentence(step: SmoStep, rows: list[int] | None) -> str:
-    if rows is None:
+def _pair_sentence(scene: Scene, step: SmoStep, before: Vector) -> str:
+    if step.rows is None:
         return f"the start: all coefficients are 0, the violation is {step.violation:.3g}"
-    return (
-        f"rows {rows[0]} and {rows[1]} violate the conditions most, by {step.violation:.3g}: "
-        f"their coefficients move to {step.alpha[step.alpha > 0].max():.3g} at most"
-    )
+    moves = [f"row {scene.rows[i]} from {before[i]:.3g} to {step.alpha[i]:.3g}" for i in step.rows]
+    return f"the worst pair violates the conditions by {step.violation:.3g}: {', '.join(moves)}"
 
 
 def _picture_of_pairs(

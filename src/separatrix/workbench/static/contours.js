@@ -28,18 +28,17 @@ export function contours(field, grid, level = 0) {
  * Parts of lines between cells of different classes, and parts that bound nothing where they are: the line of one pair
  * of classes goes on through the region of a third.
  *
- * @param {number[][]} lines @param {Int8Array} codes @param {number} grid
+ * @param {number[][]} lines @param {(x: number, y: number) => number} classAt the class of a place, in cells
  */
-export function boundingParts(lines, codes, grid) {
+export function boundingParts(lines, classAt) {
   const found = { lines: [], idle: [] };
-  const at = (x, y) => codes[clamp(Math.floor(y), grid) * grid + clamp(Math.floor(x), grid)];
   for (const line of lines) {
     let part = null, kind = "";
     for (let i = 0; i + 3 < line.length; i += 2) {
       const [ax, ay, bx, by] = line.slice(i, i + 4);
       const long = Math.hypot(bx - ax, by - ay) || 1;
       const [nx, ny] = [(by - ay) / long, (ax - bx) / long], [mx, my] = [(ax + bx) / 2, (ay + by) / 2];
-      const differ = at(mx + 0.8 * nx, my + 0.8 * ny) !== at(mx - 0.8 * nx, my - 0.8 * ny);
+      const differ = classAt(mx + BESIDE * nx, my + BESIDE * ny) !== classAt(mx - BESIDE * nx, my - BESIDE * ny);
       const now = differ ? "lines" : "idle";
       if (now !== kind) {
         part = [ax, ay];
@@ -52,7 +51,7 @@ export function boundingParts(lines, codes, grid) {
   return found;
 }
 
-const clamp = (index, grid) => Math.min(grid - 1, Math.max(0, index));
+const BESIDE = 0.15; // cells beside a line at which its two sides are asked for
 
 /** The field less the level, with a frame of values carried on to the sides of the plane. */
 function addFrame(field, grid, level) {

@@ -191,8 +191,8 @@ export class Plane {
     context.globalAlpha = 1;
     const places = (rows) => [...rows].filter((i) => points[i] && !out.has(i)).map((i) => this.pixel(...points[i]));
     if (fade) for (const i of support) if (points[i]) put(points[i], test.has(i) ? "test" : ""); // over those that are faded
-    for (const [px, py] of places(support)) ring(context, px, py, fade ? size + 0.8 : size + 3.2, ink, fade ? 1.1 : 1.3); // over all points: none hides them
-    for (const [px, py] of places(wrong)) cross(context, px, py, size + (crowded ? 0.5 : 2), ink);
+    for (const [px, py] of places(support)) ring(context, px, py, fade ? size + 0.4 : size + 3.2, ink, fade ? 0.8 : 1.3); // over all points: none hides them
+    for (const [px, py] of places(wrong)) cross(context, px, py, crowded ? 0.65 * size : size + 2, ink, crowded ? 1 : 1.6);
     for (const i of [row, other]) {
       if (i === null || i === undefined || !points[i]) continue;
       const [px, py] = this.pixel(...points[i]);

@@ -15,7 +15,7 @@ const GRID = 70;
 /** @param {import("./playground-scene.js").Scene} scene @param {AbortSignal} signal */
 export function compareCard(scene, signal) {
   let planes = []; // one for each model, the page's first
-  let shared = "", first = null, closed = false;
+  let shared = "", closed = false;
   const add = button("Add this model", addPane, "", { data: { test: "compare-add" }, title: "Keep the present model beside the next one" });
   const row = h("div", { class: "panes", data: { test: "panes" } });
   const control = h("div", { class: "shared-slider" });
@@ -43,7 +43,8 @@ export function compareCard(scene, signal) {
   /** Parameters that count now. */
   const parametersOf = (pane) => kindOf(pane).parameters.filter((one) => counts(one, pane.values));
   const title = (pane) => kindOf(pane).title;
-  const details = (pane) => parametersOf(pane).filter(({ name, default: usual, kind }) => kind !== "switch" || pane.values[name] !== usual)
+  /** What distinguishes a model: its numbers and its kernel, and what else is not as usual. */
+  const details = (pane) => parametersOf(pane).filter(({ name, default: usual, kind }) => name === "kernel" || (kind !== "switch" && kind !== "choice" && name !== "cost" && name !== "coef0") || pane.values[name] !== usual)
     .map(({ name, title: own_, kind, choices }) => (kind === "choice" ? choices.find(({ value }) => value === pane.values[name])?.title : kind === "switch" ? own_ : `${own_} ${words(pane.values[name])}`)).join(", ");
 
   /** Sliders of any of the models, those of most of them first. */
@@ -88,7 +89,6 @@ export function compareCard(scene, signal) {
       planes = wanted.map((_, index) => makePane(index));
       fill(row, planes.map(({ element }) => element));
     }
-    if (planes[0] && !planes[0].answer) planes[0].answer = first;
     planes.forEach((one, index) => {
       one.head.textContent = title(wanted[index]);
       one.details.textContent = details(wanted[index]);
@@ -103,7 +103,7 @@ export function compareCard(scene, signal) {
     const acts = index ? [
       button("Swap", () => swap(index), "small", { data: { test: `swap-${index}` }, title: "Make this the model of the page" }),
       button("Remove", () => remove(index), "quiet small", { data: { test: `remove-${index}` } })] : h("span", { class: "tag" }, "on this page");
-    plane.onShape = () => refresh(index);
+    plane.onShape = () => fitAll();
     return { plane, head, details: details_, errors, answer: null, element: h("figure", { class: "pane", data: { test: `pane-${index}` } }, h("div", { class: "pane-head" }, head, acts), details_, plane.canvas, errors) };
   }
 
@@ -112,9 +112,8 @@ export function compareCard(scene, signal) {
     const one = planes[index];
     if (!one?.answer) return;
     const { found, classes, support, wrong, errors, unfinished } = one.answer;
-    const aspect = one.plane.box.width / Math.max(1, one.plane.box.height);
     one.plane.show({
-      picture: picture(found, classes), support, wrong, points: scene.points, names: scene.names, window: sameUnits(scene.window, aspect),
+      picture: picture(found, classes), support, wrong, points: scene.points, names: scene.names, window: viewOf(one.plane),
       test: new Set(scene.test), out: new Set(scene.out),
     });
     const { train, test } = errors;
@@ -122,11 +121,13 @@ export function compareCard(scene, signal) {
     one.plane.canvas.setAttribute("aria-label", `${one.head.textContent}: training error ${percent(train)}${test ? `, test error ${percent(test)}` : ""}`);
   }
 
+  const viewOf = ({ box }) => sameUnits(scene.window, box.width > 1 ? box.width / box.height : 1);
+
   const fitAll = latest(async () => {
-    for (let index = 1; index < planes.length; index++) {
-      const pane = scene.panes[index - 1], one = planes[index];
+    for (let index = 0; index < planes.length; index++) {
+      const pane = all()[index], one = planes[index];
       if (closed || !pane || scene.present() < 2) return;
-      const { classes } = scene, window = scene.view;
+      const { classes } = scene, window = viewOf(one.plane);
       const parameters = Object.fromEntries(parametersOf(pane).map(({ name }) => [name, pane.values[name]]));
       const request = { ...scene.request(), model: pane.model, parameters, rule: pane.rule, standardise: pane.standardise, window, grid: GRID };
       try {
@@ -155,12 +156,6 @@ export function compareCard(scene, signal) {
   build();
   return {
     element: h("section", { class: "card compare-card", "aria-label": "Compare" }, h("div", { class: "card-head" }, h("h2", {}, "Compare"), intro, add), control, row),
-    /** The page's own fit is the first plane. */
-    take: (fitted) => {
-      first = { ...fitted, errors: fitted.answer.errors, unfinished: fitted.answer.unfinished };
-      if (planes[0]) planes[0].answer = first;
-      refresh(0);
-    },
     close: () => { closed = true; for (const { plane } of planes) plane.close(); },
   };
 }

@@ -57,7 +57,7 @@ export function exportCard(scene, { plane, link, answer, story, signal }) {
     }
   }
   const one = (title, help, act, test) => button(title, act, "", { title: help, data: { test } });
-  const page = one("Share as a page", "One file that opens anywhere, without this workbench", share, "export-page");
+  const page = one("Share, HTML", "One file that opens anywhere, without this workbench", share, "export-page");
   return {
     element: h("section", { class: "card export-card", "aria-label": "Export" }, h("h2", {}, "Export"),
       h("div", { class: "exports" },

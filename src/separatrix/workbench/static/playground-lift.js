@@ -9,7 +9,7 @@ import { classColour, onScheme, plain } from "./colours.js";
 import { button, problem, segments } from "./controls.js";
 import { fill, h, onPixels } from "./dom.js";
 
-const MESH = 26; // lines of the surface each way
+const MESH = 36; // lines of the surface each way
 const TURN = 0.006; // radians in a frame
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 

@@ -64,12 +64,12 @@ export function ring(context, px, py, size, colour, width) {
 }
 
 /** A cross over a point. */
-export function cross(context, px, py, size, colour) {
+export function cross(context, px, py, size, colour, width = 1.6) {
   context.beginPath();
   for (const side of [-1, 1]) {
     context.moveTo(px - size, py - side * size);
     context.lineTo(px + size, py + side * size);
   }
-  Object.assign(context, { strokeStyle: colour, lineWidth: 1.6 });
+  Object.assign(context, { strokeStyle: colour, lineWidth: width });
   context.stroke();
 }

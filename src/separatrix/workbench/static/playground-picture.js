@@ -28,6 +28,7 @@ import { boundingParts, contours } from "./contours.js";
  * @property {number[][]} margins
  */
 
+const MOST_MARGINS = 3; // boundaries whose margins are drawn: more are a tangle
 const MOST_SIDES = 30; // boundaries whose sides fit in the bits of one number
 
 /** The arrays of an answer. @returns {Regions} */
@@ -110,7 +111,7 @@ export function picture(found, classes) {
   const shown = found.unfinished ? { ...found, codes: new Int8Array(found.codes.length).fill(-1), fields: [] } : found;
   const { tint, open } = paintCells(shown, factor, colours);
   const all = shown.fields.map((field) => contours(field, found.grid));
-  const { lines, idle } = found.own ? { lines: all.flat(), idle: [] } : boundingParts(all.flat(), shown.codes, found.grid);
+  const { lines, idle } = found.own ? { lines: all.flat(), idle: [] } : boundingParts(all.flat(), classAt(shown));
   return {
     window: found.window,
     grid: found.grid,
@@ -120,7 +121,7 @@ export function picture(found, classes) {
     ellipses: (found.ellipses ?? []).map((one) => ({ ...one, colour: classColour(Math.max(0, classes.indexOf(one.label))) })),
     lines,
     idle,
-    margins: found.margins && !found.unfinished ? found.fields.flatMap((f) => [...contours(f, found.grid, 1), ...contours(f, found.grid, -1)]) : [],
+    margins: found.margins && !found.unfinished && found.fields.length <= MOST_MARGINS ? found.fields.flatMap((f) => [...contours(f, found.grid, 1), ...contours(f, found.grid, -1)]) : [],
   };
 }
 
@@ -221,15 +222,20 @@ function asCanvas(pixels, side) {
   return canvas;
 }
 
+/** The class of a place, in cells from the lower left corner. @param {Regions} found */
+function classAt({ codes, fields, grid }) {
+  const sides = sidesOf(fields, grid * grid);
+  const inside = (at) => Math.min(grid - 1, Math.max(0, at - 0.5));
+  return (x, y) => {
+    const across = inside(x), upwards = inside(y);
+    const j = Math.min(grid - 2, Math.floor(across)), i = Math.min(grid - 2, Math.floor(upwards));
+    return codes[onSameSides(sides, fields, i * grid + j, grid, across - j, upwards - i)];
+  };
+}
+
 /** Rows whose place has another class than their own, as far as the cells show it. */
 export function wrongRows(found, points, classes) {
-  const { grid, codes, labels, window: [x0, x1, y0, y1] } = found;
-  const sides = sidesOf(found.fields, grid * grid);
-  const code = (x, y) => {
-    const across = Math.min(grid - 1, Math.max(0, ((x - x0) / (x1 - x0)) * grid - 0.5));
-    const upwards = Math.min(grid - 1, Math.max(0, ((y - y0) / (y1 - y0)) * grid - 0.5));
-    const j = Math.min(grid - 2, Math.floor(across)), i = Math.min(grid - 2, Math.floor(upwards));
-    return codes[onSameSides(sides, found.fields, i * grid + j, grid, across - j, upwards - i)];
-  };
-  return points.flatMap(([x, y, c], row) => (labels[code(x, y)] === classes[c] ? [] : [row]));
+  const { grid, labels, window: [x0, x1, y0, y1] } = found;
+  const code = classAt(found);
+  return points.flatMap(([x, y, c], row) => (labels[code(((x - x0) / (x1 - x0)) * grid, ((y - y0) / (y1 - y0)) * grid)] === classes[c] ? [] : [row]));
 }

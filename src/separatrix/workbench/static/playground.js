@@ -116,7 +116,6 @@ function build(view, scene, on, signal) {
     unfinished.hidden = !answer.unfinished;
     tests.take(answer, mark);
     story.take(answer);
-    compare.take(fitted);
     hover.forget();
     facts.show(answer);
     code.show(answer);

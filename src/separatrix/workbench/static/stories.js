@@ -43,8 +43,8 @@ export const STORIES = [
     steps: [
       { text: "Two clouds, and the line of least squares between them: {train} wrong.", query: { ...own(clouds(null), WIDE_VIEW), model: "least-squares", "p.find": "given", "p.ridge": "0.000001" } },
       { text: "One point of class b far away, on its own side and not in doubt. Least squares wants its score to be 1, not 10, and turns the line: {train} wrong.", query: { ...own(clouds([8, 6]), WIDE_VIEW), model: "least-squares", "p.find": "given", "p.ridge": "0.000001" } },
-      { text: "The SVM does not care how far a point is beyond its margin: {train} wrong, and the same line as before.", query: { ...own(clouds([8, 6]), WIDE_VIEW), model: "svm", "p.kernel": "linear", "p.C": "10" } },
-      { text: "Side by side. Drag the far point of the upper plane and watch one line follow it and the other not.", query: { ...own(clouds([8, 6]), WIDE_VIEW), model: "least-squares", "p.find": "given", "p.ridge": "0.000001", ...beside(["svm", { kernel: "linear", C: 10 }], ["logistic", {}]) }, look: "compare" },
+      { text: "The SVM does not care how far a point is beyond its margin: the far point is no support vector, and {train} are wrong.", query: { ...own(clouds([8, 6]), WIDE_VIEW), model: "svm", "p.kernel": "linear", "p.C": "10" } },
+      { text: "Side by side: the far point pulls one line, and the others hardly notice it. Drag it on the plane of the page, and only least squares follows.", query: { ...own(clouds([8, 6]), WIDE_VIEW), model: "least-squares", "p.find": "given", "p.ridge": "0.000001", ...beside(["svm", { kernel: "linear", C: 10 }], ["logistic", {}]) }, look: "compare" },
     ],
   },
   {
@@ -64,7 +64,7 @@ export const STORIES = [
       { text: "C = 1: a narrower margin, fewer support vectors, {train} wrong.", query: { ...OUTLIERS, model: "svm", "p.kernel": "linear", "p.C": "1" } },
       { text: "With a Gaussian kernel and C = 1 the flipped labels are still taken for noise: {train} wrong.", query: { ...OUTLIERS, model: "svm", "p.kernel": "rbf", "p.gamma": "2", "p.C": "1" } },
       { text: "C = 1000: every mistake is dear, and the boundary makes islands for the flipped labels: {train} wrong.", query: { ...OUTLIERS, model: "svm", "p.kernel": "rbf", "p.gamma": "2", "p.C": "1000" } },
-      { text: "All three with one slider for C.", query: { ...OUTLIERS, model: "svm", "p.kernel": "rbf", "p.gamma": "2", "p.C": "1", ...beside(["svm", { kernel: "linear", C: 1 }], ["svm", { kernel: "poly", degree: 3, C: 1 }]) }, look: "compare" },
+      { text: "Three kernels with one slider for C: drag it and watch all margins.", query: { ...OUTLIERS, model: "svm", "p.kernel": "rbf", "p.gamma": "2", "p.C": "1", ...beside(["svm", { kernel: "linear", C: 1 }], ["svm", { kernel: "poly", degree: 3, C: 1 }]) }, look: "compare" },
     ],
   },
   {
