@@ -102,7 +102,7 @@ export function liftCard(scene, { found, signal }) {
   }
 
   function paint(context, { points, quads, edges, axes }, wide, high) {
-    const size = 0.33 * Math.min(wide, 1.5 * high);
+    const size = Math.min(0.34 * wide, 0.31 * high); // the cube fits however it is turned
     const [ca, sa, ct, st] = [Math.cos(angle), Math.sin(angle), Math.cos(tilt), Math.sin(tilt)];
     const project = ([x, y, z]) => {
       const across = ca * x - sa * y, away = sa * x + ca * y;

@@ -71,7 +71,7 @@ function build(view, scene, on, signal) {
     h("span", {}, "Working"), button("Cancel", cancel, "small", { data: { test: "cancel" } }));
   let fitted = null; // regions of the fitted model, and its facts about the points
   let shown = null; // regions on the plane
-  let settled = 0, speaking = 0, ready = false, closed = false, written = "";
+  let settled = 0, speaking = 0, ready = false, closed = false, finishing = false, written = "";
   let held = location.hash; // the address of this scene; any other is a link that was followed, and not yet here
 
   const address = () => `#/playground?${encode(scene)}`;
@@ -93,6 +93,7 @@ function build(view, scene, on, signal) {
     if (closed || scene.present() < 2) return;
     const { points, classes, view: window } = scene, mark = tests.mark();
     const begun = performance.now();
+    finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
       const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: GRID }, signal);
@@ -101,6 +102,7 @@ function build(view, scene, on, signal) {
     } catch (error) {
       if (error.name !== "AbortError") refuse(error);
     } finally {
+      finishing = false;
       clearTimeout(slow);
       working.hidden = true;
     }
@@ -197,7 +199,10 @@ function build(view, scene, on, signal) {
       status.textContent = "";
       facts.empty("There is nothing to fit before two classes have points.");
       explain();
-    } else fit();
+      return;
+    }
+    if (finishing) cancel(); // nobody waits for the old question any more
+    fit();
   }
 
   const hover = hoverCard(plane, scene, { on, signal, shown: () => fitted && scene.step === null && !fitted.answer.unfinished ? shown : null });
