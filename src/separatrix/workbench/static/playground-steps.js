@@ -33,7 +33,7 @@ export function stepsCard(scene, { show, signal }) {
   let timer = 0, playing = 0, arrived = false;
   let drawn = null; // the regions of a step of a kernel machine, and its number
   const intro = h("p", { class: "caption" });
-  const open = button("Step through", start, "", { data: { test: "steps-open" } });
+  const open = button("Step through", () => { start(); play.focus(); }, "", { data: { test: "steps-open" } });
   const shut = button("Back to the fit", () => leave(), "quiet small", { data: { test: "steps-close" } });
   const control = (name, title, act) => h("button", { type: "button", class: "transport", title, "aria-label": title, data: { test: `step-${name}` }, on: { click: act } }, icon(name));
   const play = control("play", "Play", () => (playing ? pause() : begin()));
@@ -183,7 +183,6 @@ export function stepsCard(scene, { show, signal }) {
     arrived = true;
     panel.hidden = false;
     outline();
-    play.focus();
     load();
   }
   function forget() {

@@ -26,6 +26,7 @@ import { tools } from "./playground-tools.js";
 const GRID = 100;
 const SLOW = 700; // ms until a fit is shown as working
 const SPOKEN = 900; // ms without another answer until it is read aloud
+const PAUSE = 1500; // ms between two cancels: a new process has begun by then
 const SETTLED = 250; // ms without a change until the address follows
 const FIRST = { generator: "moons", n: 200, noise: 0.2, seed: 0 };
 /** The scene at the end of the last visit, and the address then, which follows a moment later. */
@@ -201,8 +202,16 @@ function build(view, scene, on, signal) {
       explain();
       return;
     }
-    if (finishing) cancel(); // nobody waits for the old question any more
+    if (finishing) endFinish();
     fit();
+  }
+
+  /** Nobody waits for the old question any more. A cancel ends what is being computed: another question may be before it. */
+  async function endFinish() {
+    while (finishing && !closed) {
+      await cancel();
+      await new Promise((done) => { setTimeout(done, PAUSE); });
+    }
   }
 
   const hover = hoverCard(plane, scene, { on, signal, shown: () => fitted && scene.step === null && !fitted.answer.unfinished ? shown : null });
