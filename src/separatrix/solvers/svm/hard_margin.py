@@ -111,7 +111,8 @@ def solve_interior_point(
     [0.5, 0.5]
     """
     Q = K * np.outer(y, y)
-    a, z, b = np.ones(len(y)), np.ones(len(y)), 0.0
+    a: Vector = np.ones(len(y))
+    z, b = a.copy(), 0.0
     for _ in range(MAX_STEPS):
         try:
             with np.errstate(all="ignore"):

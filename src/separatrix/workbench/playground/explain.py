@@ -50,7 +50,7 @@ def _scores(model: Any, x: Matrix) -> dict[str, Any]:
 
 def _distance(scene: Scene, machine: Any, Z: Matrix) -> dict[str, Any]:
     """Distance to a straight boundary between two classes, in the coordinates that the model sees."""
-    W = getattr(machine, "coef_", None)
+    W: Any = getattr(machine, "coef_", None)
     straight = isinstance(W, np.ndarray) and W.shape == (1, 2) and bool(np.any(W))
     if not straight or (scene.model.key == "svm" and scene.values.get("kernel") != "linear"):
         return {}

@@ -46,6 +46,15 @@ def support_rows(machines: Sequence[RegionClassifier]) -> list[int]:
     return found
 
 
+def wrong_in_test(scene: Scene, regions: Regions) -> Codes:
+    """Rows of the test points that get another class than their own."""
+    if not len(scene.test.rows):
+        return scene.test.rows
+    known = np.array([*scene.labels, None], dtype=object)  # -1, no class, is the last
+    right = known[regions.codes_at(scene.test.X)] == scene.test.labels.astype(object)
+    return np.asarray(scene.test.rows[~right])
+
+
 def why_unfinished(machines: Sequence[RegionClassifier]) -> str | None:
     """Why the fit must not be shown as an answer; None if it may."""
     fitted = [final_estimator(machine.fitted) for machine in machines]
@@ -60,9 +69,7 @@ def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
     wrong, n = int(np.count_nonzero(codes != scene.y)), len(codes)
     yield "training error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
     if m := len(scene.test.rows):
-        guesses = regions.codes_at(scene.test.X)
-        known = np.array([*scene.labels, ""])[guesses]
-        missed = int(np.count_nonzero(known != scene.test.labels))
+        missed = len(wrong_in_test(scene, regions))
         yield "test error", f"{100 * missed / m:.1f} % ({missed} of {m})"
     if regions.rule != "predict":
         indeterminate = int(np.count_nonzero(codes == INDETERMINATE))

@@ -17,10 +17,14 @@ import numpy as np
 from separatrix.errors import DataError
 from separatrix.evaluation.regions import Regions, decision_regions
 from separatrix.runtime.threads import blas_on_one_thread
-from separatrix.types import Codes
 from separatrix.workbench.playground.ellipses import class_ellipses
 from separatrix.workbench.playground.export import command_of, python_of
-from separatrix.workbench.playground.facts import list_facts, support_rows, why_unfinished
+from separatrix.workbench.playground.facts import (
+    list_facts,
+    support_rows,
+    why_unfinished,
+    wrong_in_test,
+)
 from separatrix.workbench.playground.scene import Scene
 
 MAX_LEVELS = (
@@ -71,15 +75,6 @@ def describe(scene: Scene, regions: Regions) -> dict[str, Any]:
         "unfinished": unfinished,
         "facts": list_facts(scene, regions, codes, unfinished),
     }
-
-
-def wrong_in_test(scene: Scene, regions: Regions) -> Codes:
-    """Rows of the test points that get another class than their own."""
-    if not len(scene.test.rows):
-        return scene.test.rows
-    codes = regions.codes_at(scene.test.X)
-    known = np.array([*scene.labels, None], dtype=object)  # -1, no class, is the last
-    return scene.test.rows[known[codes] != scene.test.labels.astype(object)]
 
 
 def compute_regions(scene: Scene, model: Any, window: Sequence[float], grid: int) -> Regions:

@@ -94,8 +94,8 @@ class Scene:
         if rule != "predict" and values.get("cost", 1.0) != 1.0:
             notes.append("costs count for the model's own rule only")
             values["cost"] = 1.0
-        more = {"notes": notes, "rows": rows, "test": held_out, "seconds": seconds}
-        return cls(X, y, labels, MODELS[model], values, rule, standardise, **more)
+        known = MODELS[model]
+        return cls(X, y, labels, known, values, rule, standardise, notes, rows, held_out, seconds)
 
     @property
     def targets(self) -> Any:

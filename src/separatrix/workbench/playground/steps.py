@@ -134,7 +134,8 @@ def _record_pairs(scene: Scene) -> dict[str, Any]:
         steps = list(found)
     y = np.where(scene.y == 1, 1.0, -1.0)
     straight = scene.values["kernel"] == "linear"
-    shown, before = [], np.zeros(len(y))
+    before: Vector = np.zeros(len(y))
+    shown = []
     for number, step in enumerate(steps):
         W = None if not straight else (step.alpha * y)[None] @ Z
         weights = None if W is None else (W, np.array([step.intercept]))
