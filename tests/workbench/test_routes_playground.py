@@ -70,7 +70,7 @@ def test_lessons_are_answered(client):
     assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(
         bodies, 200
     )
-    assert [one["test"] for one in answers["sweep"].json()["errors"]] == [0.0, 0.0]
+    assert [one["value"] for one in answers["sweep"].json()["errors"]] == [0.1, 1.0]
 
 
 def test_cancelling_reaches_the_bench(client, backend):

@@ -39,7 +39,7 @@ def test_a_fit_that_time_ends_is_not_shown_as_an_answer(playground, monkeypatch)
     answer = fit(playground, **scene, seconds=0.05)
 
     assert answer["unfinished"] == "stopped by the limit on time"
-    assert answer["wrong"] == []
+    assert answer["wrong"] == answer["support"] == []
     assert [one["title"] for one in answer["facts"]] == ["not finished"]
 
 

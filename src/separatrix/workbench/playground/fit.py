@@ -65,8 +65,9 @@ def describe(scene: Scene, regions: Regions) -> dict[str, Any]:
     wrong = scene.rows[codes != scene.y]
     tested = wrong_in_test(scene, regions)
     unfinished = why_unfinished(regions.machines)
+    support = [] if unfinished else support_rows(regions.machines)
     return {
-        "support": scene.rows[support_rows(regions.machines)].tolist(),
+        "support": scene.rows[support].tolist(),
         "wrong": [] if unfinished else sorted([*wrong.tolist(), *tested.tolist()]),
         "errors": {
             "train": [len(wrong), len(codes)],

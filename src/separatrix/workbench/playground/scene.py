@@ -94,8 +94,8 @@ class Scene:
         if rule != "predict" and values.get("cost", 1.0) != 1.0:
             notes.append("costs count for the model's own rule only")
             values["cost"] = 1.0
-        known = MODELS[model]
-        return cls(X, y, labels, known, values, rule, standardise, notes, rows, held_out, seconds)
+        entry = MODELS[model]
+        return cls(X, y, labels, entry, values, rule, standardise, notes, rows, held_out, seconds)
 
     @property
     def targets(self) -> Any:

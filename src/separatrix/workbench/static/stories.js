@@ -54,7 +54,7 @@ export const STORIES = [
       { text: "Gamma 1: the boundary bends with the moons. {train} in training, {test} in test.", query: { ...MOONS, model: "svm", "p.gamma": "1" } },
       { text: "Gamma 10: it begins to bend around single points. {train} in training, {test} in test.", query: { ...MOONS, model: "svm", "p.gamma": "10" } },
       { text: "Gamma 100: every training point has an island of its own. {train} in training, {test} in test: it has learned the points, not the moons.", query: { ...MOONS, model: "svm", "p.gamma": "100" } },
-      { text: "The strip shows both errors against gamma. Drag the slider: the training error only falls, the test error falls and rises.", query: { ...MOONS, model: "svm", "p.gamma": "1" }, look: "test" },
+      { text: "The strip shows both errors against gamma. Drag the slider: to the right the training error goes down and down, the test error down and up again.", query: { ...MOONS, model: "svm", "p.gamma": "1" }, look: "test" },
     ],
   },
   {
