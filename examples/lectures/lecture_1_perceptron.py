@@ -4,6 +4,9 @@
 
 A linear classifier that learns from its mistakes: the update, why it stops, and what to do when it does not.
 
+In front of a class: start ``separatrix workbench`` and open ``#story=perceptron`` to watch the mistakes stay below
+the bound, or ``#story=xor`` to see what no line can do.
+
 The rule
 --------
 

@@ -4,6 +4,9 @@
 
 The boundary with the widest margin: the problem, its dual, the conditions of the optimum, and what C does.
 
+In front of a class: start ``separatrix workbench`` and open ``#story=c`` to watch C trade the margin against
+mistakes, or ``#story=outlier`` to compare with least squares.
+
 The problem
 -----------
 

@@ -4,6 +4,9 @@
 
 How good is a classifier on samples that it has not seen, how sure is that number, and how not to fool oneself.
 
+In front of a class: start ``separatrix workbench`` and open ``#story=gamma`` to watch both errors along one slider,
+or ``#story=ties`` to see where a rule gives no class.
+
 Training error lies
 -------------------
 """

@@ -95,16 +95,28 @@ def table(tab):
     return np.array([[float(x), float(y)] for x, y, _ in rows]), np.array([row[2] for row in rows])
 
 
+def view_of(tab):
+    """The part of the plane that is shown: x0, x1, y0, y1."""
+    return json.loads(tab.locator(PLANE).get_attribute("data-view"))
+
+
 def at(tab, x, y):
-    """Where a point of the window (-1, 1) x (-1, 1) is on the screen."""
+    """Where a point of the plane is on the screen."""
     tab.locator(PLANE).scroll_into_view_if_needed()
     box = tab.locator(PLANE).bounding_box()
     width = box["width"] - ROOM["left"] - ROOM["right"]
     height = box["height"] - ROOM["top"] - ROOM["bottom"]
+    x0, x1, y0, y1 = view_of(tab)
     return (
-        box["x"] + ROOM["left"] + (x + 1) / 2 * width,
-        box["y"] + ROOM["top"] + (1 - y) / 2 * height,
+        box["x"] + ROOM["left"] + (x - x0) / (x1 - x0) * width,
+        box["y"] + ROOM["top"] + (y1 - y) / (y1 - y0) * height,
     )
+
+
+def open_steps(tab):
+    """The steps from the start, without playing: as for a person who wants less motion."""
+    tab.emulate_media(reduced_motion="reduce")
+    tab.locator("[data-test=steps-open]").click()
 
 
 def has_points(tab, count):
@@ -217,7 +229,9 @@ def test_points_are_set_by_the_cross_hair_and_the_keys(visit):
 
     has_points(tab, 2)
     X, y = table(tab)
-    np.testing.assert_allclose(X, [[0.6, 0.0], [-0.6, 0.04]], atol=1e-4)
+    x0, x1, y0, y1 = view_of(tab)
+    across, up = 0.3 * (x1 - x0), 0.02 * (y1 - y0)
+    np.testing.assert_allclose(X, [[across, 0.0], [-across, up]], atol=1e-3)
     assert y.tolist() == ["a", "b"]
     expect(tab.locator(FACTS)).to_contain_text("0.0 % (0 of 2)")
     tab.locator(PLANE).focus()
@@ -267,7 +281,7 @@ def test_the_perceptron_is_stepped_mistake_by_mistake_to_its_end(visit):
     rows = [step["row"] for step in steps[1:]]
     assert len(rows) == model.mistakes_.sum() > 3
 
-    tab.locator("[data-test=steps-open]").click()
+    open_steps(tab)
     count, says = tab.locator("[data-test=step-count]"), tab.locator("[data-test=step-message]")
     expect(count).to_have_text(f"0 of {len(rows)}")
     pictures = [pixels(tab)]
@@ -289,7 +303,7 @@ def test_the_perceptron_is_stepped_mistake_by_mistake_to_its_end(visit):
 
 def test_steps_go_back_and_to_both_ends_by_keys(visit):
     tab = opened(visit, made("separable", n=30, noise=0.0, model="perceptron"))
-    tab.locator("[data-test=steps-open]").click()
+    open_steps(tab)
     count = tab.locator("[data-test=step-count]")
     expect(count).to_have_text(re.compile("^0 of [1-9]"))
     last = int(count.text_content().split()[-1])
@@ -308,7 +322,7 @@ def test_the_subgradient_goes_down_to_where_the_fit_is(visit):
     model = SubgradientSVC(alpha=0.1, mu=0.01, loss="hinge", max_iter=200, eps=1e-4).fit(X, y)
     steps, objective = int(model.n_iter_), float(np.ravel(model.loss_curve_)[-1])
 
-    tab.locator("[data-test=steps-open]").click()
+    open_steps(tab)
     expect(tab.locator("[data-test=step-count]")).to_have_text(f"0 of {steps}")
     tab.locator("[data-test=step-last]").click()
 
@@ -328,7 +342,7 @@ def test_the_kernel_perceptron_adds_a_point_at_every_mistake(visit):
     mistakes = int(model.mistakes_.sum())
     legend = tab.locator("[data-test=legend]")
 
-    tab.locator("[data-test=steps-open]").click()
+    open_steps(tab)
     expect(tab.locator("[data-test=step-count]")).to_have_text(f"0 of {mistakes}")
     tab.locator("[data-test=step-forward]").click()
     expect(legend).to_contain_text("1 support vector")

@@ -56,6 +56,23 @@ def test_steps_and_files_are_answered(client):
     assert set(files.json()) == {"python", "experiment", "points"}
 
 
+def test_lessons_are_answered(client):
+    more = {"points": [[0, 0, "a"], [1, 1, "b"], [0, 1, "a"], [1, 0, "b"]]}
+    bodies = {
+        "finish": {**PICTURE, **more},
+        "explain": {**SCENE, **more, "at": [0.5, 0.5], "out": [3]},
+        "sweep": {**SCENE, **more, "name": "C", "values": [0.1, 1.0], "test": [2]},
+        "lift": {**SCENE, **more},
+    }
+
+    answers = {name: client.post(f"/api/playground/{name}", json=bodies[name]) for name in bodies}
+
+    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(
+        bodies, 200
+    )
+    assert [one["value"] for one in answers["sweep"].json()["errors"]] == [0.1, 1.0]
+
+
 def test_cancelling_reaches_the_bench(client, backend):
     assert client.post("/api/cancel", json={}).json() == {}
     assert backend.cancelled == 1
@@ -87,6 +104,11 @@ MOONS = {"generator": "moons"}
         ("points", {"csv": {"text": "a"}}),
         ("step", {**PICTURE, "step": -1}),
         ("export", {**SCENE, "name": "a" * 201}),
+        *(("fit", {**PICTURE, "test": bad}) for bad in ([-1], [5000], [0.5], "all")),
+        ("finish", {**PICTURE, "seconds": 1e9}),
+        ("explain", {**SCENE, "at": [0, 1e10]}),
+        *(("sweep", {**SCENE, "name": "C", "values": bad}) for bad in ([], [1.0] * 41, ["1"])),
+        ("lift", {**SCENE, "window": [0, 1, 0, 1]}),
     ],
 )
 def test_requests_that_do_not_fit_the_schema_never_reach_the_service(client, backend, path, body):

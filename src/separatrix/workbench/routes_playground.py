@@ -20,6 +20,7 @@ from separatrix.workbench.replies import json_reply, read_body
 from separatrix.workbench.strict_model import EmptyRequest, StrictModel
 
 FIT_SECONDS, READ_SECONDS = 30.0, 20.0  # the first fit of a model compiles for up to 10 s
+FINISH_SECONDS = 150.0  # for a fit that a person wants to go on; Cancel ends it
 
 Coordinate = Annotated[float, Field(ge=-1e9, le=1e9)]
 Label = Annotated[str, Field(max_length=200, pattern=r"^[^\x00]*$")]
@@ -27,6 +28,7 @@ Name = Annotated[str, Field(max_length=200)]
 Key = Annotated[str, Field(max_length=40)]
 Point = tuple[Coordinate, Coordinate, Label]
 Value = bool | int | float | Key
+Rows = Annotated[list[Annotated[int, Field(ge=0, lt=5000)]], Field(max_length=5000)]
 
 
 class SceneRequest(StrictModel):
@@ -37,6 +39,8 @@ class SceneRequest(StrictModel):
     parameters: Annotated[dict[Key, Value], Field(max_length=20, default_factory=dict)]
     rule: Key = "predict"
     standardise: bool = False
+    test: Rows = Field(default_factory=list)
+    out: Rows = Field(default_factory=list)
 
 
 class PictureRequest(SceneRequest):
@@ -57,6 +61,19 @@ class StepRequest(PictureRequest):
     """The same after a number of learning steps."""
 
     step: Annotated[int, Field(ge=0, le=2000)]
+
+
+class ExplainRequest(SceneRequest):
+    """A scene and a position of the plane."""
+
+    at: tuple[Coordinate, Coordinate]
+
+
+class SweepRequest(SceneRequest):
+    """A scene, one of its sliders and values for it."""
+
+    name: Key
+    values: Annotated[list[float], Field(min_length=1, max_length=40)]
 
 
 class CsvRequest(StrictModel):
@@ -98,6 +115,10 @@ class ExportRequest(SceneRequest):
 FORWARDED: dict[str, tuple[type[StrictModel], float]] = {
     "points": (PointsRequest, READ_SECONDS),
     "fit": (PictureRequest, FIT_SECONDS),
+    "finish": (PictureRequest, FINISH_SECONDS),
+    "explain": (ExplainRequest, FIT_SECONDS),
+    "sweep": (SweepRequest, FIT_SECONDS),
+    "lift": (SceneRequest, FIT_SECONDS),
     "steps": (SceneRequest, FIT_SECONDS),
     "step": (StepRequest, FIT_SECONDS),
     "export": (ExportRequest, FIT_SECONDS),

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from tests.workbench.playground.scenes import WINDOW, make_scene
+from tests.workbench.playground.scenes import WINDOW, decode_codes, decode_fields, make_scene
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.workbench.playground.scene import Scene, final_estimator
@@ -103,15 +103,6 @@ def test_the_last_picture_of_a_kernel_perceptron_is_that_of_the_fit(playground, 
     ]
 
 
-def test_before_its_first_mistake_a_kernel_perceptron_knows_nothing(playground):
-    scene = scene_of("moons", "kernel-perceptron", max_iter=3)
-
-    picture = playground.step(**scene, window=WINDOW, grid=20, step=0)
-
-    assert set(base64.b64decode(picture["codes"])) == {0}
-    assert picture["support"] == []
-
-
 def test_a_kernel_perceptron_after_t_mistakes_would_make_the_next_one(playground):
     scene = scene_of("moons", "kernel-perceptron", max_iter=3)
     steps = playground.steps(**scene)["steps"]
@@ -161,9 +152,55 @@ def test_more_than_two_thousand_steps_are_cut_with_a_flag(playground):
 
 
 def test_models_without_steps_have_none(playground):
-    with pytest.raises(ParameterError, match="perceptron, kernel-perceptron or subgradient"):
-        playground.steps(**scene_of("moons", "svm"))
+    with pytest.raises(ParameterError, match="perceptron, kernel-perceptron, subgradient or svm"):
+        playground.steps(**scene_of("moons", "lda"))
     with pytest.raises(ParameterError, match="must be kernel-perceptron"):
         playground.step(**scene_of("moons", "perceptron"), window=WINDOW, step=1)
     with pytest.raises(DataError, match="step 2000 is not one of the"):
         playground.step(**scene_of("separable", "kernel-perceptron"), window=WINDOW, step=2000)
+
+
+def test_before_its_first_mistake_the_kernel_perceptron_has_no_regions_and_says_so(playground):
+    scene = scene_of("circles", "kernel-perceptron")
+    steps = playground.steps(**scene)["steps"]
+
+    start = playground.step(**scene, step=0, window=WINDOW, grid=20)
+
+    assert steps[0]["message"] == "the start: no point is in the sum yet, every score is 0"
+    assert np.all(decode_codes(start) == -2)
+    assert start["boundaries"] == 0
+    assert start["support"] == []
+    assert steps[1]["guess"] is None
+    assert "its score is 0" in steps[1]["message"]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("cost", [1.0, 3.0])
+def test_smo_in_slow_motion_ends_at_the_boundary_of_the_fitted_svm(playground, kernel, cost):
+    scene = scene_of("moons", "svm", kernel=kernel, C=2.0, cost=cost)
+
+    steps = playground.steps(**scene)["steps"]
+    picture = playground.step(**scene, window=WINDOW, grid=20, step=len(steps) - 1)
+
+    fit = playground.fit(**scene, window=WINDOW, grid=20)
+    np.testing.assert_allclose(decode_fields(picture), decode_fields(fit), atol=0.01)
+    assert steps[-1]["support"] == picture["support"]
+    assert [step["objective"] for step in steps] == sorted(step["objective"] for step in steps)
+    assert all(step["violation"] > 1e-3 for step in steps)
+    if kernel == "linear" and cost == 1.0:
+        model, _ = fitted(scene)
+        np.testing.assert_allclose(steps[-1]["W"], final_estimator(model).coef_, atol=0.01)
+
+
+def test_smo_is_shown_for_two_classes_and_a_soft_margin_only(playground):
+    with pytest.raises(DataError, match="two classes; got 3"):
+        playground.steps(**scene_of("blobs3", "svm"))
+    with pytest.raises(DataError, match="switch the hard margin off"):
+        playground.steps(**scene_of("separable", "svm", hard=True))
+
+
+def test_a_perceptron_makes_no_more_mistakes_than_the_bound_that_is_shown(playground):
+    answer = playground.steps(**scene_of("separable", "perceptron"))
+
+    assert len(answer["steps"]) - 1 <= answer["bound"]
+    assert playground.steps(**scene_of("moons", "perceptron", max_iter=5))["bound"] is None

@@ -19,6 +19,7 @@ from separatrix.estimators.registry.sliders import (
     SHUFFLE,
     C,
     choice,
+    cost,
     integer,
     log,
     switch,
@@ -29,7 +30,7 @@ def _logistic_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {"C": values["C"] if values["prior"] == "given" else "evidence"}
     if values["posterior"] == "laplace":
         arguments["posterior"] = "laplace"
-    return arguments
+    return {**arguments, "cost": values["cost"]}
 
 
 def _least_squares_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,6 +159,7 @@ RECORDS = (
                     "probabilities",
                     {"none": "of the best weights", "laplace": "of all likely weights"},
                 ),
+                cost(),
             ),
             arguments=_logistic_arguments,
             limits=("time_limit", "n_jobs"),

@@ -82,7 +82,7 @@ class PlaygroundRecord:
     arguments: Callable[[Mapping[str, Any]], dict[str, Any]] = _identity
     """Arguments of the estimator's class, from checked values of the sliders."""
     steps: str | None = None
-    """"mistakes" or "descent" if the fit can be shown step by step."""
+    """"mistakes", "descent" or "pairs" if the fit can be shown step by step."""
     limits: tuple[str, ...] = ()
     """Which of time_limit, n_jobs and device the estimator takes."""
     margins: bool = False

@@ -120,6 +120,12 @@ def C(**more: Any) -> Parameter:
     return log("C", "C", 1.0, (0.01, 1000.0), help_text, **more)
 
 
+def cost(**more: Any) -> Parameter:
+    """The slider for the price of mistakes on the last class; a scene turns it into class weights."""
+    help_text = "Price of a mistake on a point of the last class; one on any other point costs 1."
+    return log("cost", "cost of the last class", 1.0, (0.1, 10.0), help_text, **more)
+
+
 PASSES = integer("max_iter", "passes at most", 100, (1, 1000), "Over all points.")
 SHUFFLE = switch("shuffle", "shuffle", False, "A new order of the points for every pass.")
 PREDICTORS = choice(

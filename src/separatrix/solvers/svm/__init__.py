@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.svm.hard_margin import start_hard_margins
 from separatrix.solvers.svm.problem import StoppingRule, SvmFit, SvmProblem
 from separatrix.solvers.svm.smo import solve_on_held, solve_on_rows
 from separatrix.types import DeviceMatrix, Gram, HeldMatrix, RowMatrix
@@ -43,7 +44,8 @@ def solve_svms(
     """
     rule, monitor = StoppingRule.of(tol, stop, max_iter), monitor or FitMonitor()
     if isinstance(gram, HeldMatrix):
-        return solve_on_held(gram, problems, rule, monitor, threads)
+        started = start_hard_margins(gram, problems, monitor)
+        return solve_on_held(gram, started, rule, monitor, threads)
     if isinstance(gram, RowMatrix):
         return solve_on_rows(gram, problems, rule, monitor, threads)
     if isinstance(gram, DeviceMatrix):

@@ -11,6 +11,7 @@ from separatrix.evaluation.regions import INDETERMINATE, RegionClassifier, Regio
 from separatrix.types import Codes
 from separatrix.workbench.playground.scene import Scene, final_estimator
 
+MAX_GAP = 0.1  # relative duality gap of a fit that is shown as an answer
 MAX_LEAVE_ONE_OUT = 2000  # points up to which leave-one-out is fast
 Fact = tuple[str, str]
 _STOPS = {
@@ -24,8 +25,12 @@ _STOPS = {
 }
 
 
-def list_facts(scene: Scene, regions: Regions, codes: Codes) -> list[dict[str, str]]:
+def list_facts(
+    scene: Scene, regions: Regions, codes: Codes, unfinished: str | None = None
+) -> list[dict[str, str]]:
     """Facts about the picture, in which the points have these codes, then about the models."""
+    if unfinished is not None:  # an error of what is not there yet would be read as the model's
+        return [{"title": "not finished", "value": unfinished}]
     found = [*_of_picture(scene, regions, codes)]
     if (own := _FACTS.get(scene.model.key)) is not None:
         found += own(scene, [final_estimator(machine.fitted) for machine in regions.machines])
@@ -41,9 +46,31 @@ def support_rows(machines: Sequence[RegionClassifier]) -> list[int]:
     return found
 
 
+def wrong_in_test(scene: Scene, regions: Regions) -> Codes:
+    """Rows of the test points that get another class than their own."""
+    if not len(scene.test.rows):
+        return scene.test.rows
+    known = np.array([*scene.labels, None], dtype=object)  # -1, no class, is the last
+    right = known[regions.codes_at(scene.test.X)] == scene.test.labels.astype(object)
+    return np.asarray(scene.test.rows[~right])
+
+
+def why_unfinished(machines: Sequence[RegionClassifier]) -> str | None:
+    """Why the fit must not be shown as an answer; None if it may."""
+    fitted = [final_estimator(machine.fitted) for machine in machines]
+    stops = {str(stop) for model in fitted for stop in np.ravel(getattr(model, "stop_", ""))}
+    if "stopped" in stops:
+        return "stopped by the limit on time"
+    gaps = [np.max(getattr(model, "dual_gap_", 0.0)) for model in fitted]
+    return None if np.max(gaps) <= MAX_GAP else "cannot come closer at this precision"
+
+
 def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
     wrong, n = int(np.count_nonzero(codes != scene.y)), len(codes)
     yield "training error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
+    if m := len(scene.test.rows):
+        missed = len(wrong_in_test(scene, regions))
+        yield "test error", f"{100 * missed / m:.1f} % ({missed} of {m})"
     if regions.rule != "predict":
         indeterminate = int(np.count_nonzero(codes == INDETERMINATE))
         share = f"{100 * regions.indeterminate:.1f} % of the area, {indeterminate} of the points"

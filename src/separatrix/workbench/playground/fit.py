@@ -17,15 +17,24 @@ import numpy as np
 from separatrix.errors import DataError
 from separatrix.evaluation.regions import Regions, decision_regions
 from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.workbench.playground.ellipses import class_ellipses
 from separatrix.workbench.playground.export import command_of, python_of
-from separatrix.workbench.playground.facts import list_facts, support_rows
+from separatrix.workbench.playground.facts import (
+    list_facts,
+    support_rows,
+    why_unfinished,
+    wrong_in_test,
+)
 from separatrix.workbench.playground.scene import Scene
 
+MAX_LEVELS = (
+    200  # different values of fields that are votes, or signs: between cells nothing is known
+)
 MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, the edges of regions are sent
 
 
-def fit_picture(scene: Scene, window: Sequence[float], grid: int) -> dict[str, Any]:
-    """Fit the model and compute its regions."""
+def fit_picture(scene: Scene, window: Sequence[float], grid: int) -> tuple[dict[str, Any], Regions]:
+    """Fit the model and compute its regions: the answer for the page, and the regions."""
     started = time.perf_counter()
     with collect_warnings() as messages:
         model = scene.estimator()
@@ -34,12 +43,10 @@ def fit_picture(scene: Scene, window: Sequence[float], grid: int) -> dict[str, A
         fitted = time.perf_counter()
         regions = compute_regions(scene, model, window, grid)
         finished = time.perf_counter()
-        codes = regions.codes_at(scene.X)
         answer = {
             **encode_regions(scene, regions),
-            "support": support_rows(regions.machines),
-            "wrong": np.flatnonzero(codes != scene.y).tolist(),
-            "facts": list_facts(scene, regions, codes),
+            **describe(scene, regions),
+            "ellipses": class_ellipses(scene, regions.machines),
             "python": python_of(scene),
             "command": command_of(scene),
         }
@@ -49,7 +56,26 @@ def fit_picture(scene: Scene, window: Sequence[float], grid: int) -> dict[str, A
         "regions": 1000 * (finished - fitted),
         "total": 1000 * (time.perf_counter() - started),
     }
-    return answer
+    return answer, regions
+
+
+def describe(scene: Scene, regions: Regions) -> dict[str, Any]:
+    """What is known of the points: support vectors, errors, facts; why the fit is no answer, if so."""
+    codes = regions.codes_at(scene.X)
+    wrong = scene.rows[codes != scene.y]
+    tested = wrong_in_test(scene, regions)
+    unfinished = why_unfinished(regions.machines)
+    support = [] if unfinished else support_rows(regions.machines)
+    return {
+        "support": scene.rows[support].tolist(),
+        "wrong": [] if unfinished else sorted([*wrong.tolist(), *tested.tolist()]),
+        "errors": {
+            "train": [len(wrong), len(codes)],
+            "test": [len(tested), len(scene.test.rows)] if len(scene.test.rows) else None,
+        },
+        "unfinished": unfinished,
+        "facts": list_facts(scene, regions, codes, unfinished),
+    }
 
 
 def compute_regions(scene: Scene, model: Any, window: Sequence[float], grid: int) -> Regions:
@@ -73,6 +99,8 @@ def encode_regions(scene: Scene, regions: Regions) -> dict[str, Any]:
         "codes": _base64(regions.codes.astype(np.int8)),
         "fields": _base64(fields.astype("<f4")),
         "boundaries": len(fields),
+        "steps": any(len(np.unique(field)) <= MAX_LEVELS for field in fields),
+        "rule": scene.rule,
         "grid": len(regions.first),
         "margins": bool(own_margins and boundaries and (np.abs(fields) != 1).any()),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -29,6 +29,22 @@ RULES = {
 }
 
 
+class TestPoints(NamedTuple):
+    """Points that the model does not learn from, for an honest error."""
+
+    rows: Codes  # shape: (m,); in the request
+    X: Matrix  # shape: (m, 2)
+    labels: Any  # shape: (m,)
+
+    @classmethod
+    def of(cls, points: Sequence[Sequence[Any]], rows: Sequence[int]) -> Self:
+        """Some rows of the points of a request."""
+        if any(not 0 <= row < len(points) for row in rows):
+            raise DataError(f"a test row is not one of the {len(points)} points")
+        X = np.array([points[row][:2] for row in rows], dtype=np.float64).reshape(-1, 2)
+        return cls(np.array(rows, dtype=np.intp), X, np.array([points[row][2] for row in rows]))
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """The model and the points of a picture."""
@@ -41,6 +57,9 @@ class Scene:
     rule: str = "predict"
     standardise: bool = False
     notes: list[str] = field(default_factory=list)  # differences from the request
+    rows: Codes = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # in the request
+    test: TestPoints = field(default_factory=lambda: TestPoints.of((), ()))
+    seconds: float = SECONDS  # time limit of the fit
 
     @classmethod
     def of(
@@ -50,8 +69,17 @@ class Scene:
         parameters: Mapping[str, Any],
         rule: str = "predict",
         standardise: bool = False,
+        test: Sequence[int] = (),
+        out: Sequence[int] = (),
+        seconds: float = SECONDS,
     ) -> Self:
-        """The scene of a request; raises an error if there is no picture of it."""
+        """The scene of a request; raises an error if there is no picture of it.
+
+        The model learns from the rows that are neither in `test` nor in `out`.
+        """
+        held_out = TestPoints.of(points, [row for row in test if row not in out])
+        rows = np.setdiff1d(np.arange(len(points)), [*test, *out])
+        points = [points[row] for row in rows]
         for name, key, known in (("model", model, MODELS), ("rule", rule, RULES)):
             if key not in known:
                 raise ParameterError("Playground", name, f"one of {', '.join(known)}", key[:60])
@@ -63,7 +91,11 @@ class Scene:
         codes = {label: code for code, label in enumerate(labels)}
         y = np.array([codes[name] for name in names], dtype=np.intp)
         notes = _limit_neighbours(values, y, rule)
-        return cls(X, y, labels, MODELS[model], values, rule, standardise, notes)
+        if rule != "predict" and values.get("cost", 1.0) != 1.0:
+            notes.append("costs count for the model's own rule only")
+            values["cost"] = 1.0
+        entry = MODELS[model]
+        return cls(X, y, labels, entry, values, rule, standardise, notes, rows, held_out, seconds)
 
     @property
     def targets(self) -> Any:
@@ -73,12 +105,15 @@ class Scene:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of the model's class."""
-        return self.model.arguments(self.values)
+        found = self.model.arguments(self.values)
+        if (cost := found.pop("cost", 1.0)) != 1.0:
+            found["class_weight"] = {self.labels[-1]: cost}
+        return found
 
     def estimator(self, made: Any = None) -> Any:
         """The model, not fitted; of a subclass `made` if given."""
         made = made or getattr(separatrix, self.model.class_name)
-        limits = {"time_limit": SECONDS, "n_jobs": 1, "device": "cpu"}
+        limits = {"time_limit": self.seconds, "n_jobs": 1, "device": "cpu"}
         model = made(**self.arguments, **{name: limits[name] for name in self.model.limits})
         if "random_state" in model.get_params():
             model.set_params(random_state=0)

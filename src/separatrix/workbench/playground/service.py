@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.evaluation.regions import Regions
+from separatrix.workbench.playground.explain import explain_position
 from separatrix.workbench.playground.export import export_scene
-from separatrix.workbench.playground.fit import fit_picture
+from separatrix.workbench.playground.fit import collect_warnings, compute_regions, fit_picture
 from separatrix.workbench.playground.generators import generate_points
+from separatrix.workbench.playground.lift import lift_by_squares
 from separatrix.workbench.playground.points import from_csv, from_data, from_generator
 from separatrix.workbench.playground.scene import Scene
 from separatrix.workbench.playground.sliders import MODELS
 from separatrix.workbench.playground.steps import picture_after, record_steps
+from separatrix.workbench.playground.sweep import sweep_parameter
 from separatrix.workbench.settings import Settings
 
+LONG_SECONDS = 120.0  # time limit of a fit that a person wants to go on
 WINDOW = [-2.0, 3.0, -1.5, 2.0]  # around two moons
 
 
 class Playground:
-    """Answers the requests of Playground; it keeps nothing between two requests."""
+    """Answers the requests of Playground; it keeps the last fit, for questions about it."""
 
-    requests = frozenset({"points", "fit", "steps", "step", "export"})
+    requests = frozenset(
+        {"points", "fit", "finish", "steps", "step", "export", "explain", "sweep", "lift"}
+    )
 
     def __init__(self, settings: Settings) -> None:
         self._unused = list(MODELS)
+        self._last: tuple[dict[str, Any], Scene, Regions] | None = None
 
     def work(self) -> bool:
         """Fit one more model to a few points, so that its compiled code is loaded."""
@@ -45,7 +53,34 @@ class Playground:
 
     def fit(self, *, window: list[float], grid: int = 100, **scene: Any) -> dict[str, Any]:
         """The picture of a scene."""
-        return fit_picture(Scene.of(**scene), window, grid)
+        made = Scene.of(**scene)
+        answer, regions = fit_picture(made, window, grid)
+        self._last = (scene, made, regions)
+        return answer
+
+    def finish(self, **request: Any) -> dict[str, Any]:
+        """The picture of a scene whose fit needs more time."""
+        return self.fit(**request, seconds=LONG_SECONDS)
+
+    def explain(self, *, at: list[float], **scene: Any) -> dict[str, Any]:
+        """Why a position gets its class."""
+        if self._last is None or self._last[0] != scene:
+            made = Scene.of(**scene)
+            with collect_warnings():
+                model = made.estimator()
+                regions = compute_regions(made, model, WINDOW, 10)
+            self._last = (scene, made, regions)
+        _, made, regions = self._last
+        with collect_warnings():
+            return explain_position(made, regions, (at[0], at[1]))
+
+    def sweep(self, *, name: str, values: list[float], **scene: Any) -> dict[str, Any]:
+        """Errors along one slider."""
+        return sweep_parameter(Scene.of(**scene), name, values)
+
+    def lift(self, **scene: Any) -> dict[str, Any]:
+        """The points under the quadratic map."""
+        return lift_by_squares(Scene.of(**scene))
 
     def steps(self, **scene: Any) -> dict[str, Any]:
         """The steps in which the model of a scene learns."""

@@ -1,4 +1,4 @@
-"""The learning steps of a perceptron, mistake by mistake, and of subgradient descent.
+"""The learning steps of a perceptron, mistake by mistake, of subgradient descent, and of SMO by pairs.
 
 The library fits the model and records the steps. Weights are in the coordinates of the points, also if
 the model saw standardised ones.
@@ -16,15 +16,19 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.perceptron import Perceptron
+from separatrix.evaluation.regions import Regions
 from separatrix.solvers.perceptron.online_to_batch import Mistakes, last
 from separatrix.solvers.perceptron.primal import Pass
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.workbench.playground.export import python_of
 from separatrix.workbench.playground.fit import collect_warnings, compute_regions, encode_regions
 from separatrix.workbench.playground.scene import Scene, final_estimator
+from separatrix.workbench.playground.smo_steps import SmoStep, require_small, smo_steps
 
 MAX_STEPS = 2000
 START = "the start: all weights are 0"
+EMPTY_SUM = "the start: no point is in the sum yet, every score is 0"
+NO_CLASS = -2  # the code of a cell before the first mistake
 
 
 class Mistake(NamedTuple):
@@ -50,8 +54,10 @@ def record_steps(scene: Scene) -> dict[str, Any]:
     """The learning steps of the model of a scene; the first is the start."""
     if scene.model.steps is None:
         raise ParameterError(
-            "steps", "model", "perceptron, kernel-perceptron or subgradient", scene.model.key
+            "steps", "model", "perceptron, kernel-perceptron, subgradient or svm", scene.model.key
         )
+    if scene.model.steps == "pairs":
+        return _record_pairs(scene)
     recording = {"perceptron": RecordingPerceptron}.get(scene.model.key)
     descent = scene.model.steps == "descent"
     with collect_warnings() as messages:
@@ -65,6 +71,7 @@ def record_steps(scene: Scene) -> dict[str, Any]:
         "labels": scene.labels,
         "steps": shown,
         "kernel": scene.model.key == "kernel-perceptron",
+        "bound": _bound(scene, machine),
         "stop": machine.stop_,
         "more": bool(total > len(shown) - 1),
         "average": _average(scene, model),
@@ -75,17 +82,122 @@ def record_steps(scene: Scene) -> dict[str, Any]:
 
 def picture_after(scene: Scene, step: int, window: Sequence[float], grid: int) -> dict[str, Any]:
     """The picture of a kernel perceptron after a number of mistakes."""
-    if scene.model.key != "kernel-perceptron":
-        raise ParameterError("step", "model", "kernel-perceptron", scene.model.key)
+    if scene.model.key not in ("kernel-perceptron", "svm"):
+        raise ParameterError("step", "model", "kernel-perceptron or svm", scene.model.key)
     if scene.rule != "predict":
         raise ParameterError("step", "rule", "predict", scene.rule)
+    if scene.model.key == "svm":
+        return _picture_of_pairs(scene, step, window, grid)
+    if step == 0:
+        return _empty_picture(scene, grid)
     with collect_warnings() as messages:
         model = scene.estimator().fit(scene.X, scene.targets)
         earlier = _at_step(model, step)
         answer = encode_regions(scene, compute_regions(scene, earlier, window, grid))
     machine = final_estimator(earlier)
-    support = np.sort(machine.support_[machine.alpha_.any(axis=1)]).tolist()
-    return {**answer, "support": support, "warnings": [*scene.notes, *messages]}
+    support = np.sort(machine.support_[machine.alpha_.any(axis=1)])
+    return {
+        **answer,
+        "support": scene.rows[support].tolist(),
+        "warnings": [*scene.notes, *messages],
+    }
+
+
+def _empty_picture(scene: Scene, grid: int) -> dict[str, Any]:
+    """Before the first mistake no cell has a class: all scores are 0."""
+    codes = np.full((grid, grid), NO_CLASS)
+    nothing = Regions("", "predict", np.array(scene.labels), codes[0], codes[0], codes, np.empty(0))
+    return {**encode_regions(scene, nothing), "support": [], "warnings": [*scene.notes]}
+
+
+def _bound(scene: Scene, machine: Any) -> float | None:
+    """Novikoff's bound on the mistakes, (R / gamma)^2, if a pass was clean."""
+    bound = float(np.max(getattr(machine, "mistake_bound_", np.inf)))
+    return bound if np.isfinite(bound) and len(scene.labels) == 2 else None
+
+
+def _pairs(scene: Scene) -> tuple[Any, Any, Iterator[SmoStep]]:
+    """The fitted model, the points as it sees them, and the steps of SMO to the same boundary."""
+    require_small(len(scene.y), len(scene.labels), bool(scene.values["hard"]))
+    model = scene.estimator().fit(scene.X, scene.targets)
+    machine = final_estimator(model)
+    Z = model[0].transform(scene.X) if isinstance(model, Pipeline) else scene.X
+    y = np.where(scene.y == 1, 1.0, -1.0)
+    box = np.where(scene.y == 1, scene.values.get("cost", 1.0), 1.0) * scene.values["C"]
+    K = machine.kernel_.block(Z, Z).astype(np.float64)
+    return model, Z, smo_steps(K, y, box, MAX_STEPS)
+
+
+def _record_pairs(scene: Scene) -> dict[str, Any]:
+    with collect_warnings() as messages:
+        model, Z, found = _pairs(scene)
+        steps = list(found)
+    y = np.where(scene.y == 1, 1.0, -1.0)
+    straight = scene.values["kernel"] == "linear"
+    before: Vector = np.zeros(len(y))
+    shown = []
+    for number, step in enumerate(steps):
+        W = None if not straight else (step.alpha * y)[None] @ Z
+        weights = None if W is None else (W, np.array([step.intercept]))
+        rows = None if step.rows is None else scene.rows[list(step.rows)].tolist()
+        shown.append(
+            {
+                **_step(model, weights, _pair_sentence(scene, step, before)),
+                "row": None if rows is None else rows[0],
+                "other": None if rows is None else rows[1],
+                "violation": step.violation,
+                "pass": number,
+                "objective": step.objective,
+                "support": scene.rows[step.alpha > 0].tolist(),
+            }
+        )
+        before = step.alpha
+    return {
+        "method": "pairs",
+        "labels": scene.labels,
+        "steps": shown,
+        "kernel": not straight,
+        "stop": "tol",
+        "more": len(steps) > MAX_STEPS,
+        "bound": None,
+        "average": None,
+        "warnings": [*scene.notes, *messages],
+        "python": python_of(scene),
+    }
+
+
+def _pair_sentence(scene: Scene, step: SmoStep, before: Vector) -> str:
+    if step.rows is None:
+        return f"the start: all coefficients are 0, the violation is {step.violation:.3g}"
+    moves = [f"row {scene.rows[i]} from {before[i]:.3g} to {step.alpha[i]:.3g}" for i in step.rows]
+    return f"the worst pair violates the conditions by {step.violation:.3g}: {', '.join(moves)}"
+
+
+def _picture_of_pairs(
+    scene: Scene, step: int, window: Sequence[float], grid: int
+) -> dict[str, Any]:
+    """The picture of an SVM after some steps of SMO."""
+    with collect_warnings():
+        model, Z, found = _pairs(scene)
+        state = next(islice(found, step, None), None)
+        if state is None:
+            raise DataError(f"step {step} is not one of the steps")
+        y = np.where(scene.y == 1, 1.0, -1.0)
+        x0, x1, y0, y1 = window
+        across = x0 + (np.arange(grid) + 0.5) / grid * (x1 - x0)
+        upward = y0 + (np.arange(grid) + 0.5) / grid * (y1 - y0)
+        places = np.stack(np.meshgrid(across, upward), axis=-1).reshape(-1, 2)
+        seen = model[0].transform(places) if isinstance(model, Pipeline) else places
+        support = np.flatnonzero(state.alpha)
+        K = final_estimator(model).kernel_.block(seen, Z[support])
+        scores = K @ (state.alpha * y)[support] + state.intercept
+    if not len(support):
+        return _empty_picture(scene, grid)
+    cells = scores.reshape(grid, grid)
+    labels = np.array(scene.labels)
+    regions = Regions("", "predict", labels, across, upward, (cells > 0) * 1, cells[None])
+    answer = encode_regions(scene, regions)
+    return {**answer, "support": scene.rows[support].tolist(), "warnings": [*scene.notes]}
 
 
 def _average(scene: Scene, model: Any) -> dict[str, Any] | None:
@@ -106,16 +218,17 @@ def _mistake_steps(scene: Scene, model: Any) -> Iterator[dict[str, Any]]:
     W = np.zeros((1 if len(scene.labels) == 2 else len(scene.labels), 2))
     b = np.zeros(len(W))
     weights = None if by_kernel else (W, b)
-    yield _step(model, weights, START)
-    for mistake in _mistakes(machine, len(scene.y)):
+    yield _step(model, weights, EMPTY_SUM if by_kernel else START)
+    for number, mistake in enumerate(_mistakes(machine, len(scene.y))):
         undecided = not by_kernel and len(W) == 1 and (W[0] @ Z[mistake.row] + b[0]) == 0
+        undecided = len(scene.labels) == 2 and (undecided or number == 0)  # then all scores are 0
         for column, delta in zip(mistake.columns, mistake.deltas, strict=True):
             W[column] += delta * Z[mistake.row]
             b[column] += delta
         guess = None if undecided else _guess(scene, mistake)
         yield {
-            **_step(model, weights, _sentence(scene, mistake, guess)),
-            "row": mistake.row,
+            **_step(model, weights, _sentence(scene, mistake, guess, tied=number == 0)),
+            "row": int(scene.rows[mistake.row]),
             "guess": guess,
             "pass": mistake.epoch,
         }
@@ -144,14 +257,15 @@ def _guess(scene: Scene, mistake: Mistake) -> str:
     return scene.labels[int(mistake.columns[mistake.deltas < 0][0])]
 
 
-def _sentence(scene: Scene, mistake: Mistake, guess: str | None) -> str:
+def _sentence(scene: Scene, mistake: Mistake, guess: str | None, *, tied: bool) -> str:
     own = scene.labels[scene.y[mistake.row]]
     predicted = "its score is 0" if guess is None else f"predicted as {guess}"
     if len(scene.labels) > 2:
         then = f"{own} gains the point, {guess} loses it"
+        predicted = f"all scores are 0, which {guess} wins" if tied else predicted
     else:
         then = "the point is added" if mistake.deltas[0] > 0 else "the point is subtracted"
-    return f"row {mistake.row} is {own}, {predicted}: {then}"
+    return f"row {scene.rows[mistake.row]} is {own}, {predicted}: {then}"
 
 
 def _descent_steps(model: Any) -> Iterator[dict[str, Any]]:

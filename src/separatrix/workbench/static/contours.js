@@ -24,6 +24,35 @@ export function contours(field, grid, level = 0) {
   return chain(joints(values, side)).map((edges) => edges.flatMap((edge) => crossing(values, side, edge)));
 }
 
+/**
+ * Parts of lines between cells of different classes, and parts that bound nothing where they are: the line of one pair
+ * of classes goes on through the region of a third.
+ *
+ * @param {number[][]} lines @param {(x: number, y: number) => number} classAt the class of a place, in cells
+ */
+export function boundingParts(lines, classAt) {
+  const found = { lines: [], idle: [] };
+  for (const line of lines) {
+    let part = null, kind = "";
+    for (let i = 0; i + 3 < line.length; i += 2) {
+      const [ax, ay, bx, by] = line.slice(i, i + 4);
+      const long = Math.hypot(bx - ax, by - ay) || 1;
+      const [nx, ny] = [(by - ay) / long, (ax - bx) / long], [mx, my] = [(ax + bx) / 2, (ay + by) / 2];
+      const differ = classAt(mx + BESIDE * nx, my + BESIDE * ny) !== classAt(mx - BESIDE * nx, my - BESIDE * ny);
+      const now = differ ? "lines" : "idle";
+      if (now !== kind) {
+        part = [ax, ay];
+        found[now].push(part);
+        kind = now;
+      }
+      part.push(bx, by);
+    }
+  }
+  return found;
+}
+
+const BESIDE = 0.15; // cells beside a line at which its two sides are asked for
+
 /** The field less the level, with a frame of values carried on to the sides of the plane. */
 function addFrame(field, grid, level) {
   const side = grid + 2;

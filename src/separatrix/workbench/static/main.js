@@ -18,6 +18,7 @@ let turn = 0;
 
 /** "#/experiments/12?a=b" as the page, what follows it, and the query. */
 function route() {
+  if (location.hash.startsWith("#story=")) history.replaceState(null, "", `#/playground?${location.hash.slice(1)}`); // a short link to a prepared scene
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [page, ...rest] = path.split("/");
   return { page: Object.hasOwn(PAGES, page) ? page : "draw", rest, query: new URLSearchParams(query) };

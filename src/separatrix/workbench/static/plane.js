@@ -5,23 +5,29 @@ import { plain } from "./colours.js";
 import { h, onPixels } from "./dom.js";
 import { drawAxes } from "./playground-axes.js";
 import { cross, ring, stampOf } from "./playground-marks.js";
+import { drawEllipses, drawOverlay } from "./playground-overlay.js";
 
 const WIDE = { left: 52, right: 12, top: 12, bottom: 46 }; // space for the axes, in CSS pixels
 const NARROW = { left: 42, right: 6, top: 6, bottom: 42 };
 const SMALL = 450; // a canvas of a phone
 const LARGE = 700; // one on a projector, looked at from afar
+const CROWDED = 600; // points among which rings would hide each other
+const FADED = 0.32; // of the others, where support vectors are shown without rings
 
 export class Plane {
-  constructor() {
-    this.canvas = h("canvas", {
+  /** @param {{quiet?: boolean}} [options] quiet: only to be looked at */
+  constructor({ quiet = false } = {}) {
+    this.quiet = quiet;
+    this.canvas = quiet ? h("canvas", { class: "plane", role: "img" }) : h("canvas", {
       tabindex: "0", role: "application", class: "plane", data: { test: "plane", fitted: "0", points: "0", wrong: "0", ms: "" },
       "aria-label": "Plane of points. Arrows move the cross-hair, Enter adds a point, Delete removes the nearest, 1 to 5 choose the class.",
     });
     /** @type {any} what is drawn */
     this.shown = {
       window: [-1, 1, -1, 1], names: ["x1", "x2"], points: [], picture: null,
-      support: new Set(), wrong: new Set(), row: null, cross: null, hint: "",
+      support: new Set(), wrong: new Set(), test: new Set(), out: new Set(), row: null, other: null, cross: null, hint: "", overlay: {},
     };
+    this.onShape = null; // called when the shape of the box has changed
     this.frame = 0;
     this.answered = null;
     this.hatching = { layer: document.createElement("canvas"), hatched: null, of: "" }; // kept while the points move
@@ -53,6 +59,7 @@ export class Plane {
     if (width === this.canvas.width && height === this.canvas.height) return;
     [this.canvas.width, this.canvas.height] = [width, height];
     if (width && height) this.draw();
+    if (width && height) this.onShape?.(this.box.width / this.box.height);
   }
 
   /** The canvas and the part of it inside the axes, in CSS pixels; kept, since to ask for each point costs a layout. */
@@ -86,23 +93,29 @@ export class Plane {
     return found;
   }
 
-  /** The canvas on the ground of the page, as a file. @param {(blob: Blob|null) => void} done */
-  file(done) {
+  /** The plane on the ground of the page, as a picture with `ratio` pixels for each of CSS. @returns {HTMLCanvasElement} */
+  copy(ratio = 2) {
     const copy = document.createElement("canvas");
-    [copy.width, copy.height] = [this.canvas.width, this.canvas.height];
+    [copy.width, copy.height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     const context = copy.getContext("2d");
     context.fillStyle = plain().ground;
     context.fillRect(0, 0, copy.width, copy.height);
-    context.drawImage(this.canvas, 0, 0);
-    copy.toBlob(done);
+    const { hatching } = this;
+    this.hatching = { layer: document.createElement("canvas"), hatched: null, of: "" };
+    this.drawOn(copy, false);
+    this.hatching = hatching;
+    return copy;
   }
 
   draw() {
-    if (!this.canvas.width || !this.width) return;
-    const context = this.canvas.getContext("2d");
-    const ratio = this.canvas.width / this.width;
+    if (this.canvas.width && this.width) this.drawOn(this.canvas, true);
+  }
+
+  drawOn(canvas, clear) {
+    const context = canvas.getContext("2d");
+    const ratio = canvas.width / this.width;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.width, this.height);
+    if (clear) context.clearRect(0, 0, this.width, this.height);
     const { left, top, width, height } = this.box;
     context.fillStyle = plain().ground;
     context.fillRect(left, top, width, height);
@@ -110,21 +123,22 @@ export class Plane {
     context.beginPath();
     context.rect(left, top, width, height);
     context.clip();
-    if (this.shown.picture) this.drawPicture(context, ratio);
+    if (this.shown.picture) this.drawPicture(context, ratio, canvas);
     this.drawPoints(context, ratio);
+    drawOverlay(context, this, this.shown.overlay);
     this.drawCross(context);
     context.restore();
     drawAxes(context, this);
     if (this.shown.hint) this.drawHint(context);
   }
 
-  drawPicture(context, ratio) {
+  drawPicture(context, ratio, canvas) {
     const { picture } = this.shown;
     const [x0, x1, y0, y1] = picture.window;
     const [left, top] = this.pixel(x0, y1), [right, bottom] = this.pixel(x1, y0);
     context.imageSmoothingEnabled = true;
     context.drawImage(picture.tint, left, top, right - left, bottom - top);
-    if (picture.hatched) this.drawHatching(context, ratio, [left, top, right - left, bottom - top]);
+    if (picture.hatched) this.drawHatching(context, ratio, canvas, [left, top, right - left, bottom - top]);
     const trace = (line) => {
       for (let i = 0; i < line.length; i += 2) {
         const px = left + (line[i] / picture.grid) * (right - left), py = bottom - (line[i + 1] / picture.grid) * (bottom - top);
@@ -140,36 +154,48 @@ export class Plane {
       context.stroke();
       context.setLineDash([]);
     };
+    stroke(picture.idle, plain().quiet, 1, [1.5, 4]);
     stroke(picture.margins, plain().quiet, 1.25, [6, 4]);
     stroke(picture.lines, plain().ink, 2, []);
+    drawEllipses(context, this, picture.ellipses);
   }
 
-  drawHatching(context, ratio, [left, top, width, height]) {
+  drawHatching(context, ratio, canvas, [left, top, width, height]) {
     const { layer } = this.hatching, { hatched } = this.shown.picture;
-    const of = String([this.canvas.width, this.canvas.height, left, top, width, height, plain().quiet]);
+    const of = String([canvas.width, canvas.height, left, top, width, height, plain().quiet]);
     if (this.hatching.hatched !== hatched || this.hatching.of !== of) {
       Object.assign(this.hatching, { hatched, of });
-      hatch(layer, ratio, this.canvas, hatched, [left, top, width, height]);
+      hatch(layer, ratio, canvas, hatched, [left, top, width, height]);
     }
     context.drawImage(layer, 0, 0, this.width, this.height);
   }
 
   drawPoints(context, ratio) {
-    const { points, support, wrong, row } = this.shown;
+    const { points, support, wrong, test, out, row, other } = this.shown;
     const { ground, ink } = plain();
-    const size = (points.length > 600 ? 3.2 : 4.6) * (this.large ? 1.2 : 1);
+    const crowded = points.length > CROWDED;
+    const size = (crowded ? 3.2 : 4.6) * (this.large ? 1.2 : 1) * (this.width < 330 ? 0.75 : 1);
     const stamps = new Map(); // a path for each of 2,000 points takes longer than a frame
     const onPixel = (at, stamp) => Math.round((at - stamp.half) * ratio) / ratio;
-    points.forEach(([x, y, c]) => {
-      if (!stamps.has(c)) stamps.set(c, stampOf(c, size, ratio, ground));
-      const [px, py] = this.pixel(x, y), stamp = stamps.get(c);
+    const put = ([x, y, c], kind) => {
+      const key = `${c} ${kind}`;
+      if (!stamps.has(key)) stamps.set(key, stampOf(c, size, ratio, ground, kind === "test"));
+      const [px, py] = this.pixel(x, y), stamp = stamps.get(key);
       context.drawImage(stamp.picture, onPixel(px, stamp), onPixel(py, stamp), 2 * stamp.half, 2 * stamp.half);
+    };
+    const fade = crowded && support.size > 0;
+    points.forEach((point, i) => {
+      context.globalAlpha = out.has(i) ? 0.25 : fade && !support.has(i) ? FADED : 1;
+      put(point, test.has(i) ? "test" : "");
     });
-    const places = (rows) => [...rows].filter((i) => points[i]).map((i) => this.pixel(...points[i]));
-    for (const [px, py] of places(support)) ring(context, px, py, size + 3.2, ink, 1.3); // over all points: none hides them
-    for (const [px, py] of places(wrong)) cross(context, px, py, size + 2, ink);
-    if (row !== null && points[row]) {
-      const [px, py] = this.pixel(...points[row]);
+    context.globalAlpha = 1;
+    const places = (rows) => [...rows].filter((i) => points[i] && !out.has(i)).map((i) => this.pixel(...points[i]));
+    if (fade) for (const i of support) if (points[i]) put(points[i], test.has(i) ? "test" : ""); // over those that are faded
+    for (const [px, py] of places(support)) ring(context, px, py, fade ? size + 0.4 : size + 3.2, ink, fade ? 0.8 : 1.3); // over all points: none hides them
+    for (const [px, py] of places(wrong)) cross(context, px, py, crowded ? 0.65 * size : size + 2, ink, crowded ? 1 : 1.6);
+    for (const i of [row, other]) {
+      if (i === null || i === undefined || !points[i]) continue;
+      const [px, py] = this.pixel(...points[i]);
       ring(context, px, py, size + 8, ground, 5);
       ring(context, px, py, size + 8, plain().mark, 2.5);
     }

@@ -39,7 +39,7 @@ export function hand(plane, scene, { tool, say, on }) {
   }
 
   function spray() {
-    const [x0, x1, y0, y1] = scene.window;
+    const [x0, x1, y0, y1] = scene.view;
     const [x, y] = plane.place(...gesture.pixel);
     const drops = Array.from({ length: SPRAY.drops }, () => [x + SPRAY.spread * (x1 - x0) * normal(), y + SPRAY.spread * (y1 - y0) * normal()]);
     keepOnce();
@@ -59,7 +59,7 @@ export function hand(plane, scene, { tool, say, on }) {
     const row = kind === "spray" ? -1 : plane.nearest(...pixel, reach);
     canvas.setPointerCapture(event.pointerId);
     plane.show({ cross: null });
-    gesture = { kind, row, pixel, start: pixel, reach, id: event.pointerId, timer: 0, kept: false };
+    gesture = { kind, row, found: kind === "add" && row >= 0, pixel, start: pixel, reach, id: event.pointerId, timer: 0, kept: false };
     if (kind === "erase") erase(pixel, reach);
     else if (kind === "spray") {
       gesture.timer = setInterval(spray, SPRAY.every);
@@ -89,7 +89,17 @@ export function hand(plane, scene, { tool, say, on }) {
   function end() {
     if (!gesture) return;
     clearInterval(gesture.timer);
+    const { found, kept, row } = gesture;
     gesture = null;
+    if (found && !kept) leaveOut(row);
+  }
+
+  /** A click on a support vector leaves it out; another takes it back. */
+  function leaveOut(row) {
+    const gone = scene.out.includes(row);
+    if (!gone && !plane.shown.support.has(row)) return;
+    scene.set({ out: gone ? scene.out.filter((one) => one !== row) : [...scene.out, row] });
+    say(gone ? `Row ${row} is back` : `Row ${row} is left out`);
   }
 
   function keys(event) {
@@ -100,11 +110,11 @@ export function hand(plane, scene, { tool, say, on }) {
     event.preventDefault();
   }
 
-  const middle = () => [(scene.window[0] + scene.window[1]) / 2, (scene.window[2] + scene.window[3]) / 2];
+  const middle = () => [(scene.view[0] + scene.view[1]) / 2, (scene.view[2] + scene.view[3]) / 2];
   const where = ([x, y]) => `${scene.names[0]} ${words(x)}, ${scene.names[1]} ${words(y)}`;
 
   function moveCross(event) {
-    const [x0, x1, y0, y1] = scene.window;
+    const [x0, x1, y0, y1] = scene.view;
     const step = event.shiftKey ? 0.1 : 0.02;
     const [across, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
     const [x, y] = plane.shown.cross ?? middle();

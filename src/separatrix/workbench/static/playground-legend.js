@@ -7,14 +7,21 @@ export function legend() {
   const element = h("ul", { class: "legend", "aria-label": "Legend", data: { test: "legend" } });
   return {
     element,
-    /** @param {import("./playground-picture.js").Picture|null} picture @param {{support: Set<number>, wrong: Set<number>, row: number|null}|null} points */
-    show: (picture, points) => fill(element,
+    /** @param {import("./playground-picture.js").Picture|null} picture @param {{support: Set<number>, wrong: Set<number>, row: number|null}|null} points
+     * @param {{test?: number, out?: number, equal?: boolean}} [more] */
+    show: (picture, points, { test = 0, out = 0, equal = true } = {}) => fill(element,
+      picture?.unfinished ? sign("hatched", "not finished") : null,
       picture?.lines.length ? sign("boundary", "boundary") : null,
       picture?.margins.length ? sign("margin", "margin, ±1") : null,
       points?.support.size ? sign("support", pluralise(points.support.size, "support vector")) : null,
       points?.wrong.size ? sign("wrong", `${points.wrong.size} on the wrong side`) : null,
-      picture?.hatched ? sign("hatched", "no class") : null,
-      points && points.row !== null ? sign("row", "point of this step") : null),
+      picture?.hatched && !picture.unfinished ? sign("hatched", "no class") : null,
+      picture?.idle?.length ? sign("idle", "line of one pair or class, inside a region") : null,
+      picture?.ellipses?.length ? sign("ellipse", "1 and 2 deviations") : null,
+      test ? sign("test", pluralise(test, "test point")) : null,
+      out ? sign("out", `${out} left out`) : null,
+      equal ? null : sign("unequal", "axes of different scales"),
+      points && points.row !== null ? sign("row", points.other === null || points.other === undefined ? "point of this step" : "the two points of this step") : null),
   };
 }
 

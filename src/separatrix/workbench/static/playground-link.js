@@ -89,6 +89,9 @@ export function encode(scene) {
   if (!scene.source || String(scene.window) !== String(scene.home)) {
     query.set("view", scene.window.map((side) => Number(side.toPrecision(8))).join(","));
   }
+  if (scene.share) query.set("test", String(scene.share));
+  if (scene.out.length) query.set("out", scene.out.join(","));
+  if (scene.panes.length) query.set("beside", JSON.stringify(scene.panes));
   if (scene.step !== null) query.set("step", String(scene.step));
   return query.toString();
 }
@@ -117,9 +120,29 @@ export function decode(query, schema) {
   if (!found.source) Object.assign(found, ownPoints(query));
   found.view = query.has("view") ? windowOf(query.get("view")) : null;
   require(found.source || found.view, "it names no points");
+  found.share = query.has("test") ? Number(query.get("test")) : 0;
+  require(found.share >= 0 && found.share <= 0.5, "its share of test points is damaged");
+  found.out = query.has("out") ? query.get("out").split(",").map(Number) : [];
+  require(found.out.length <= 5000 && found.out.every((row) => Number.isInteger(row) && row >= 0 && row < 5000), "the rows it leaves out are damaged");
+  found.panes = query.has("beside") ? panesOf(query.get("beside"), schema) : [];
   found.step = query.has("step") ? Number(query.get("step")) : null;
   require(found.step === null || (Number.isInteger(found.step) && found.step >= 0), "its step is no number");
   return found;
+}
+
+/** Models beside the first, checked as it is. */
+function panesOf(text, schema) {
+  const list = readOr(() => JSON.parse(text), "its other models are damaged");
+  require(Array.isArray(list) && list.length <= 3, "its other models are damaged");
+  return list.map((pane) => {
+    const kind = schema.models.find(({ key }) => key === pane?.model);
+    require(kind && typeof pane.values === "object" && pane.values && schema.rules.some(({ value }) => value === pane.rule), "its other models are damaged");
+    const values = Object.fromEntries(kind.parameters.map((one) => {
+      const given = pane.values[one.name] ?? one.default;
+      return [one.name, valueOf(one, typeof given === "boolean" ? String(Number(given)) : String(given))];
+    }));
+    return { model: kind.key, values, rule: pane.rule, standardise: pane.standardise === true };
+  });
 }
 
 function valueOf(parameter, text) {

@@ -27,19 +27,22 @@ export function mark(index, size = 14) {
   return svg("svg", { viewBox: "-1.5 -1.5 3 3", width: size, height: size, "aria-hidden": "true", class: "mark" }, part);
 }
 
-/** A class's mark, to be put on a canvas many times: a picture and half of its side, in CSS pixels. */
-export function stampOf(index, size, ratio, edge) {
+/** A class's mark, to be put on a canvas many times: a picture and half of its side, in CSS pixels; hollow for a test point. */
+export function stampOf(index, size, ratio, edge, hollow = false) {
   const half = Math.ceil((1.45 * size + 1) * ratio) / ratio;
   const picture = document.createElement("canvas");
   picture.width = picture.height = Math.round(2 * half * ratio);
   const context = picture.getContext("2d");
   context.scale(ratio, ratio);
-  outline(context, index, half, half, size);
-  Object.assign(context, { fillStyle: classColour(index), strokeStyle: edge, lineWidth: 1.2 });
+  outline(context, index, half, half, hollow ? 0.85 * size : size);
+  Object.assign(context, { fillStyle: hollow ? edge : classColour(index), strokeStyle: hollow ? classColour(index) : edge, lineWidth: hollow ? 2 : 1.2 });
   context.fill();
   context.stroke();
   return { picture, half };
 }
+
+/** The corners of a class's mark around a place; none: a circle. */
+export const cornersOf = (index) => SHAPES[index % SHAPES.length] || null;
 
 /** The outline of a class's mark. */
 function outline(context, index, px, py, size) {
@@ -61,12 +64,12 @@ export function ring(context, px, py, size, colour, width) {
 }
 
 /** A cross over a point. */
-export function cross(context, px, py, size, colour) {
+export function cross(context, px, py, size, colour, width = 1.6) {
   context.beginPath();
   for (const side of [-1, 1]) {
     context.moveTo(px - size, py - side * size);
     context.lineTo(px + size, py + side * size);
   }
-  Object.assign(context, { strokeStyle: colour, lineWidth: 1.6 });
+  Object.assign(context, { strokeStyle: colour, lineWidth: width });
   context.stroke();
 }

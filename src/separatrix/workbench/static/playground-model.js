@@ -16,16 +16,16 @@ export function modelCard(scene) {
   let shown = [];
   const model = choice({
     title: "Method", choices: models.map(({ key, title }) => ({ value: key, title })), value: scene.model,
-    onChange: (value) => { scene.model = value; scene.step = null; build(); scene.notify("model"); },
+    onChange: (value) => { scene.set({ model: value }); build(); },
   });
   const rule = choice({
     title: "Several classes by", choices: rules.map(({ value, title }) => ({ value, title: SHORT[value] ?? capital(title) })), value: scene.rule,
     help: "How answers about two classes are put together; all but the first can leave places without a class.",
-    onChange: (value) => { scene.rule = value; scene.notify("model"); },
+    onChange: (value) => scene.set({ rule: value }),
   });
   const standardise = toggle({
     title: "Standardise first", value: scene.standardise, help: "Mean 0 and deviation 1 for both features, before the model sees them.",
-    onChange: (value) => { scene.standardise = value; scene.notify("model"); },
+    onChange: (value) => scene.set({ standardise: value }),
   });
   model.element.querySelector("select").dataset.test = "model";
   rule.element.querySelector("select").dataset.test = "rule";
@@ -36,9 +36,8 @@ export function modelCard(scene) {
     caption.textContent = scene.kind.caption;
     const values = scene.values[scene.model];
     shown = scene.kind.parameters.map((parameter) => ({ parameter, control: controlOf(parameter, values[parameter.name], (value) => {
-      values[parameter.name] = value;
+      scene.setValue(parameter.name, value);
       hide();
-      scene.notify("model");
     }) }));
     fill(parameters, shown.map(({ control }) => control.element));
     hide();
@@ -46,16 +45,18 @@ export function modelCard(scene) {
   function hide() {
     for (const { parameter, control } of shown) control.element.hidden = !counts(parameter, scene.values[scene.model]);
   }
+  function follow() {
+    build();
+    rule.set(scene.rule);
+    standardise.set(scene.standardise);
+  }
   build();
+  scene.onChange((change) => { if (change === "restore") follow(); });
   return {
     element: h("section", { class: "card model-card", "aria-label": "Model" }, h("h2", {}, "Model"),
       model.element, caption, parameters, h("hr", {}), rule.element, standardise.element),
     /** Set the controls to the values of the scene. */
-    follow: () => {
-      build();
-      rule.set(scene.rule);
-      standardise.set(scene.standardise);
-    },
+    follow,
   };
 }
 

@@ -6,7 +6,7 @@
  */
 import { bytes } from "./api.js";
 import { channels, classColour, scheme } from "./colours.js";
-import { contours } from "./contours.js";
+import { boundingParts, contours } from "./contours.js";
 
 /**
  * @typedef {Object} Regions
@@ -15,6 +15,7 @@ import { contours } from "./contours.js";
  * @property {Float32Array[]} fields one for each boundary, 0 on it
  * @property {number} grid
  * @property {boolean} margins whether +1 and -1 are margins
+ * @property {boolean} [unfinished] whether the fit was stopped: it is no answer
  * @property {[number, number, number, number]} window
  *
  * @typedef {Object} Picture
@@ -22,10 +23,12 @@ import { contours } from "./contours.js";
  * @property {number} grid
  * @property {HTMLCanvasElement} tint
  * @property {HTMLCanvasElement|null} hatched
- * @property {number[][]} lines
+ * @property {number[][]} lines between two regions
+ * @property {number[][]} idle lines of a pair or of one class that bound nothing where they are
  * @property {number[][]} margins
  */
 
+const MOST_MARGINS = 3; // boundaries whose margins are drawn: more are a tangle
 const MOST_SIDES = 30; // boundaries whose sides fit in the bits of one number
 
 /** The arrays of an answer. @returns {Regions} */
@@ -34,8 +37,35 @@ export function regions(answer, window) {
   const raw = bytes(answer.fields);
   const all = new Float32Array(raw.buffer, 0, raw.length >> 2);
   const cells = grid * grid;
-  const fields = Array.from({ length: answer.boundaries }, (_, p) => all.subarray(p * cells, (p + 1) * cells));
-  return { labels, grid, margins: Boolean(margins), window, fields, codes: new Int8Array(bytes(answer.codes).buffer) };
+  const codes = new Int8Array(bytes(answer.codes).buffer);
+  const raws = Array.from({ length: answer.boundaries }, (_, p) => all.subarray(p * cells, (p + 1) * cells));
+  const own = !answer.rule || answer.rule === "predict";
+  const fields = own && answer.steps && raws.length ? smoothLeads(codes, grid, labels.length) : raws;
+  return { labels, grid, margins: Boolean(margins), window, fields, codes, own, unfinished: Boolean(answer.unfinished), ellipses: answer.ellipses ?? [] };
+}
+
+const SURE = 0.04; // lead of a cell's own class where its neighbours would outvote it
+
+/**
+ * Leads of the classes where only the cells are known: shares of the cells around, by which a straight edge is
+ * straight and not a staircase. Every cell keeps its class. Of two classes the second one's lead is enough.
+ */
+function smoothLeads(codes, grid, classes) {
+  const shares = Array.from({ length: classes }, (_, c) => blur(blur(Float32Array.from(codes, (code) => Number(code === c)), grid), grid));
+  const found = leads(shares);
+  found.forEach((lead, c) => {
+    for (let cell = 0; cell < lead.length; cell++) lead[cell] = codes[cell] === c ? Math.max(SURE, lead[cell]) : Math.min(-SURE, lead[cell]);
+  });
+  return classes === 2 ? [found[1]] : found;
+}
+
+/** The mean of a cell and those around it, weighted 1 2 1 both ways. */
+function blur(values, grid) {
+  const pass = (from, stride, line) => from.map((value, cell) => {
+    const at = Math.floor(cell / stride) % grid;
+    return 0.5 * value + 0.25 * (from[at ? cell - stride : cell] + from[at < line - 1 ? cell + stride : cell]);
+  });
+  return pass(pass(values, 1, grid), grid, grid);
 }
 
 /** The regions of linear functions: one gives two classes, several the largest. @returns {Regions} */
@@ -54,7 +84,7 @@ export function linearRegions({ labels, W, b, margins, window, grid = 100 }) {
   const flat = W.every((w) => w[0] === 0 && w[1] === 0);
   if (flat) codes.fill(-2); // no line yet: nothing to tint, nothing to hatch
   const fields = flat ? [] : W.length === 1 ? scores : leads(scores);
-  return { labels, codes, fields, grid, margins, window };
+  return { labels, codes, fields, grid, margins, window, own: true, unfinished: false, ellipses: [] };
 }
 
 function best(scores, cell) {
@@ -78,14 +108,20 @@ const leads = (scores) => scores.map((own, k) => own.map((score, cell) => {
 export function picture(found, classes) {
   const colours = found.labels.map((label) => channels(classColour(Math.max(0, classes.indexOf(label)))));
   const factor = found.fields.length <= 6 ? 4 : 2;
-  const { tint, open } = paintCells(found, factor, colours);
+  const shown = found.unfinished ? { ...found, codes: new Int8Array(found.codes.length).fill(-1), fields: [] } : found;
+  const { tint, open } = paintCells(shown, factor, colours);
+  const all = shown.fields.map((field) => contours(field, found.grid));
+  const { lines, idle } = found.own ? { lines: all.flat(), idle: [] } : boundingParts(all.flat(), classAt(shown));
   return {
     window: found.window,
     grid: found.grid,
     tint: asCanvas(tint, factor * found.grid),
     hatched: open && asCanvas(open, factor * found.grid),
-    lines: found.fields.flatMap((field) => contours(field, found.grid)),
-    margins: found.margins ? found.fields.flatMap((f) => [...contours(f, found.grid, 1), ...contours(f, found.grid, -1)]) : [],
+    unfinished: Boolean(found.unfinished),
+    ellipses: (found.ellipses ?? []).map((one) => ({ ...one, colour: classColour(Math.max(0, classes.indexOf(one.label))) })),
+    lines,
+    idle,
+    margins: found.margins && !found.unfinished && found.fields.length <= MOST_MARGINS ? found.fields.flatMap((f) => [...contours(f, found.grid, 1), ...contours(f, found.grid, -1)]) : [],
   };
 }
 
@@ -186,15 +222,20 @@ function asCanvas(pixels, side) {
   return canvas;
 }
 
+/** The class of a place, in cells from the lower left corner. @param {Regions} found */
+function classAt({ codes, fields, grid }) {
+  const sides = sidesOf(fields, grid * grid);
+  const inside = (at) => Math.min(grid - 1, Math.max(0, at - 0.5));
+  return (x, y) => {
+    const across = inside(x), upwards = inside(y);
+    const j = Math.min(grid - 2, Math.floor(across)), i = Math.min(grid - 2, Math.floor(upwards));
+    return codes[onSameSides(sides, fields, i * grid + j, grid, across - j, upwards - i)];
+  };
+}
+
 /** Rows whose place has another class than their own, as far as the cells show it. */
 export function wrongRows(found, points, classes) {
-  const { grid, codes, labels, window: [x0, x1, y0, y1] } = found;
-  const sides = sidesOf(found.fields, grid * grid);
-  const code = (x, y) => {
-    const across = Math.min(grid - 1, Math.max(0, ((x - x0) / (x1 - x0)) * grid - 0.5));
-    const upwards = Math.min(grid - 1, Math.max(0, ((y - y0) / (y1 - y0)) * grid - 0.5));
-    const j = Math.min(grid - 2, Math.floor(across)), i = Math.min(grid - 2, Math.floor(upwards));
-    return codes[onSameSides(sides, found.fields, i * grid + j, grid, across - j, upwards - i)];
-  };
-  return points.flatMap(([x, y, c], row) => (labels[code(x, y)] === classes[c] ? [] : [row]));
+  const { grid, labels, window: [x0, x1, y0, y1] } = found;
+  const code = classAt(found);
+  return points.flatMap(([x, y, c], row) => (labels[code(((x - x0) / (x1 - x0)) * grid, ((y - y0) / (y1 - y0)) * grid)] === classes[c] ? [] : [row]));
 }

@@ -8,7 +8,7 @@ import { decimalsFor, onStep, roundPoints } from "./playground-link.js";
 /**
  * @typedef {[number, number, number]} Point x, y and the number of its class
  * @typedef {[number, number, number, number]} Window x0, x1, y0, y1
- * @typedef {"points"|"view"|"model"|"class"|"step"} Change
+ * @typedef {"points"|"view"|"model"|"class"|"step"|"restore"} Change restore: model, sliders or panes came from elsewhere
  */
 
 export const MOST_POINTS = 2000; // by hand
@@ -16,7 +16,9 @@ export const MOST_CLASSES = 5; // by hand
 export const LETTERS = ["a", "b", "c", "d", "e"];
 const KEPT = 200; // edits that can be undone
 const SAME_EDIT = 900; // ms in which edits with one name count as one
-const KINDS = ["points", "classes", "names", "window", "home", "source", "notes"];
+const KINDS = ["points", "classes", "names", "window", "home", "source", "notes", "model", "values", "rule", "standardise", "share", "out", "panes"];
+const MODEL_KINDS = ["model", "values", "rule", "standardise", "share", "out", "panes"];
+const LOPSIDED = 12; // ranges of the two features may differ so much before their axes get scales of their own
 
 export class Scene {
   constructor(schema) {
@@ -34,6 +36,10 @@ export class Scene {
     this.values = Object.fromEntries(schema.models.map(({ key, parameters }) => [key, defaults(parameters)]));
     this.rule = "predict";
     this.standardise = false;
+    this.share = 0; // of the points that are held out for testing
+    this.out = []; // rows that are left out
+    this.panes = []; // other models beside this one: {model, values, rule, standardise}
+    this.aspect = 1; // of the plane on the screen, width by height
     this.chosen = 0;
     this.step = null; // which step of learning is shown; null: the fitted model
     this.past = [];
@@ -71,7 +77,10 @@ export class Scene {
 
   /** Take over other points, classes, names or a window. */
   put(changes) {
+    const points = changes.points && changes.points !== this.points;
     Object.assign(this, changes);
+    if (points && !changes.out) this.out = [];
+    if (MODEL_KINDS.some((kind) => kind in changes)) this.notify("restore");
     this.chosen = Math.min(this.chosen, this.classes.length - 1);
     this.notify("points");
   }
@@ -81,9 +90,37 @@ export class Scene {
     this.put({ points: roundPoints(points), source: null, notes: [] });
   }
 
+  /** One value of the model's parameters; quick changes of one count as one edit. */
+  setValue(name, value) {
+    this.keep(`slider ${this.model} ${name}`);
+    this.values = { ...this.values, [this.model]: { ...this.values[this.model], [name]: value } };
+    this.notify("model");
+  }
+
+  /** Another model, rule, share of test points, or rows that are left out. */
+  set(changes) {
+    this.keep(`set ${Object.keys(changes)}`);
+    Object.assign(this, changes);
+    if ("model" in changes) this.step = null;
+    this.notify("model");
+  }
+
+  /** Rows that are held out: by the place of each point, so that an edit does not move the others. */
+  get test() {
+    if (!this.share) return [];
+    const out = new Set(this.out);
+    return this.points.flatMap((point, row) => (!out.has(row) && chance(point) < this.share ? [row] : []));
+  }
+
+  /** The window as the plane shows it: one unit has the same length on both axes, unless the ranges differ too much. */
+  get view() { return sameUnits(this.window, this.aspect); }
+
+  /** Whether a distance on the plane is one in the data. */
+  get equalAxes() { return !lopsided(this.window, this.aspect); }
+
   /** A place as exact as a link can hold it. */
   place(x, y) {
-    const [x0, x1, y0, y1] = this.window;
+    const [x0, x1, y0, y1] = this.view;
     const to = (value, low, high) => onStep(Math.min(high, Math.max(low, value)), decimalsFor(high - low));
     return [to(x, x0, x1), to(y, y0, y1)];
   }
@@ -138,8 +175,32 @@ export class Scene {
       parameters: this.parameters,
       rule: this.rule,
       standardise: this.standardise,
+      test: this.test,
+      out: this.out,
     };
   }
+}
+
+/** A number from 0 to 1 that a point's place decides. */
+function chance([x, y]) {
+  let mixed = 2166136261;
+  for (const letter of `${x},${y}`) mixed = Math.imul(mixed ^ letter.charCodeAt(0), 16777619);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 2246822519);
+  return ((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 32;
+}
+
+function lopsided([x0, x1, y0, y1], aspect) {
+  const ratio = (x1 - x0) / (y1 - y0) / aspect;
+  return ratio > LOPSIDED || ratio < 1 / LOPSIDED;
+}
+
+/** The least window around another, of the shape of the plane. */
+export function sameUnits(window, aspect) {
+  if (lopsided(window, aspect)) return window;
+  const [x0, x1, y0, y1] = window;
+  const tall = Math.max(y1 - y0, (x1 - x0) / aspect), wide = tall * aspect;
+  const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
+  return [cx - wide / 2, cx + wide / 2, cy - tall / 2, cy + tall / 2];
 }
 
 const defaults = (parameters) => Object.fromEntries(parameters.map((one) => [one.name, one.default]));

@@ -81,7 +81,7 @@ export function tools(scene) {
     scene.choose(scene.classes.length - 1);
   }
 
-  scene.onChange((change) => { if (change !== "points" && change !== "class") return; if (!renaming || !classes.contains(document.activeElement)) show(); });
+  scene.onChange((change) => { if (change === "view" || change === "step") return; if (!renaming || !classes.contains(document.activeElement)) show(); });
   show();
   return {
     element: h("div", { class: "tools" }, classes, manage,

@@ -1,0 +1,95 @@
+/**
+ * Stories: prepared scenes with a sentence for each step, by arrow keys in front of a room.
+ */
+import { button } from "./controls.js";
+import { fill, h } from "./dom.js";
+import { STORIES } from "./stories.js";
+
+const CARDS = { compare: ".compare-card", lift: ".lift-card", steps: ".steps-part", test: ".test-card" };
+
+/**
+ * @param {{start: (query: Record<string, string>) => Promise<void>, steps: any, lift: any, on: Function, address: (query: string) => void, left: () => void}} options
+ */
+export function storyPlayer({ start, steps, lift, on, address, left }) {
+  let story = null, at = 0, figures = {};
+  const opener = h("select", { class: "story-opener", "aria-label": "Stories", data: { test: "stories" }, on: { change: () => { if (opener.value) open(opener.value, 0); } } },
+    h("option", { value: "" }, "Stories …"), STORIES.map(({ key, title }) => h("option", { value: key }, title)));
+  const title = h("h2", {});
+  const text = h("p", { class: "story-text", role: "status", "aria-live": "polite", data: { test: "story-text" } });
+  const count = h("span", { class: "story-count number", data: { test: "story-count" } });
+  const back = button("Back", () => go(at - 1), "", { data: { test: "story-back" }, title: "Arrow left" });
+  const next = button("Next", () => go(at + 1), "primary", { data: { test: "story-next" }, title: "Arrow right" });
+  const full = button("Full screen", fullScreen, "small", { data: { test: "story-full" } });
+  const element = h("section", { class: "card story-card", hidden: true, "aria-label": "Story" },
+    h("div", { class: "story-head" }, title, full, button("Leave", () => close(), "quiet small", { data: { test: "story-leave" } })),
+    text, h("div", { class: "story-foot row" }, back, next, count));
+  const page = () => element.closest(".page-playground");
+
+  async function open(key, step = 0) {
+    story = STORIES.find((one) => one.key === key) ?? STORIES[0];
+    opener.value = story.key;
+    element.hidden = false;
+    await go(Number.isInteger(step) ? step : 0);
+  }
+
+  async function go(wanted) {
+    if (!story || wanted >= story.steps.length || wanted < 0) return;
+    at = wanted;
+    const step = story.steps[at];
+    figures = {};
+    title.textContent = story.title;
+    count.textContent = `${at + 1} of ${story.steps.length}`;
+    back.disabled = at === 0;
+    next.disabled = at === story.steps.length - 1;
+    say();
+    address(`story=${story.key}&at=${at + 1}`);
+    lift.shut();
+    if (page()) page().dataset.look = step.look ?? "plane";
+    await start(step.query);
+    if (!story || story.steps[at] !== step) return; // another step was wanted meanwhile
+    if (step.lift) lift.start(step.lift);
+    if (step.play) steps.play();
+    if (step.look && !page()?.classList.contains("lecture")) document.querySelector(CARDS[step.look])?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** The sentence, with the figures of the fit once they are there. */
+  function say() {
+    fill(text, story.steps[at].text.split(/(\{\w+\})/).map((part) => (/^\{/.test(part) ? h("b", {}, figures[part.slice(1, -1)] ?? "…") : part)));
+  }
+
+  /** The figures of a fit that has arrived. */
+  function take(answer) {
+    if (!story || answer.unfinished) return;
+    const percent = (pair) => (pair ? `${((100 * pair[0]) / pair[1]).toFixed(1)} %` : "…");
+    figures = { train: percent(answer.errors.train), test: percent(answer.errors.test), mistakes: answer.facts.find(({ title: one }) => one === "mistakes while learning")?.value };
+    say();
+  }
+
+  async function fullScreen() {
+    const place = page();
+    const lecture = place.classList.toggle("lecture");
+    full.textContent = lecture ? "Leave full screen" : "Full screen";
+    if (lecture) await place.requestFullscreen?.().catch(() => {}); // large type also where the browser refuses
+    else if (document.fullscreenElement) await document.exitFullscreen();
+  }
+
+  function close() {
+    if (!story) return;
+    story = null;
+    opener.value = "";
+    element.hidden = true;
+    if (page()?.classList.contains("lecture")) fullScreen();
+    if (page()) delete page().dataset.look;
+    left();
+  }
+
+  on(document, "fullscreenchange", () => { if (!document.fullscreenElement && page()?.classList.contains("lecture")) fullScreen(); });
+  on(document, "keydown", (event) => {
+    if (!story || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea, canvas") || event.target.closest?.(".transport-row")) return;
+    const act = { ArrowRight: () => go(at + 1), PageDown: () => go(at + 1), ArrowLeft: () => go(at - 1), PageUp: () => go(at - 1) }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+  return { element, opener, open, take, close, told: () => (story ? { title: story.title, text: text.textContent } : null) };
+}
