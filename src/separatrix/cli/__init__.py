@@ -13,6 +13,7 @@ from separatrix.cli import (
     file_commands,
     inspect_commands,
     libsvm,
+    serve,
     site,
     workbench,
 )
@@ -118,6 +119,7 @@ for command in (
     inspect_commands.describe_file,
     data.data,
     workbench.workbench,
+    serve.serve,
     site.docs,
     libsvm.svm_train,
     libsvm.svm_predict,

@@ -15,6 +15,7 @@ TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
     "png": "image/png",
+    "json": "application/json",
 }
 
 
