@@ -40,6 +40,7 @@ MOST_EXPLAINED = 20  # rows of a request
 INFER_TYPES = (JSON, "application/octet-stream")
 PREDICT_TYPES = (JSON, "text/csv")
 QUERIES = ("model", "version", "explain", "probabilities")
+PAGES = {"/": "form.html", "/docs": "api.html", "/openapi.json": "openapi.json"}
 Result = TypeVar("Result")
 
 
@@ -239,18 +240,14 @@ class Endpoints:
         return Reply(200, text, {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     async def page(self, request: ServedRequest, name: str | None = None) -> Reply:
-        """The form at `/`, the reference at `/docs`, or one of their files."""
-        file = self.static.get(name or {"/": "form.html", "/docs": "api.html"}[request.path])
+        """The form at `/`, the reference at `/docs`, the OpenAPI description, or a file of these."""
+        file = self.static.get(name or PAGES[request.path])
         if file is None:
             raise RequestError(404, "path", f"there is no file {shorten(ascii(name))}")
         headers = {"Content-Type": file.type, "ETag": file.tag, "Cache-Control": "no-cache"}
         if request.header("if-none-match") == file.tag:
             return Reply(304, b"", headers)
         return Reply(200, file.content, headers)
-
-    async def show_openapi(self, _request: ServedRequest) -> Reply:
-        """The description of all paths."""
-        return Reply(200, self.openapi, {"Content-Type": JSON})
 
 
 def json_reply(value: Any, status: int = 200) -> Reply:
@@ -284,8 +281,7 @@ ROUTES: list[tuple[str, re.Pattern[str], Callable[..., Awaitable[Reply]]]] = [
         ("POST", "/v2/repository/index", Endpoints.index),
         ("GET", _MODEL, Endpoints.model),
         ("GET", _MODEL + "/ready", Endpoints.model_ready),
-        ("GET", "/|/docs", Endpoints.page),
+        ("GET", "|".join(map(re.escape, PAGES)), Endpoints.page),
         ("GET", r"/static/([^/]+)", Endpoints.page),
-        ("GET", "/openapi.json", Endpoints.show_openapi),
     )
 ]

@@ -57,10 +57,17 @@ def run_worker(
 ) -> None:
     """Serve in this process."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    metrics = Metrics(shared, number)
-    endpoints = Endpoints(options, metrics, log_line)
+    server = make_server(options, Metrics(shared, number), on_startup)
     gc.collect()
     gc.freeze()  # models are never collected: no pause for looking at them
+    server.run(sockets=[listener])
+
+
+def make_server(
+    options: ServingOptions, metrics: Metrics, on_startup: Callable[[], None]
+) -> DrainingServer:
+    """Load the models and make their server."""
+    endpoints = Endpoints(options, metrics, log_line)
     protocol = make_protocol(
         connections=options.connections,
         seconds=options.timeout,
@@ -81,7 +88,7 @@ def run_worker(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=int(options.timeout) + 1,
     )
-    DrainingServer(config, endpoints, on_startup).run(sockets=[listener])
+    return DrainingServer(config, endpoints, on_startup)
 
 
 class DrainingServer(uvicorn.Server):
@@ -93,7 +100,8 @@ class DrainingServer(uvicorn.Server):
         super().__init__(config)
         self._endpoints, self._on_startup = endpoints, on_startup
         self._stop_at = float("inf")
-        self._parent = os.getppid()
+        supervised = endpoints.options.workers > 1
+        self._parent = os.getppid() if supervised else None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then call back."""
@@ -113,7 +121,7 @@ class DrainingServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Look at the clock, ten times a second."""
-        if os.getppid() != self._parent:
+        if self._parent is not None and os.getppid() != self._parent:
             self._drain()  # the supervisor is gone
         if time.monotonic() >= self._stop_at:
             self.should_exit = True
