@@ -98,12 +98,9 @@ class Endpoints:
         self.draining = False
         self.on_way = 0
         self.store = ModelStore(options, log, self._make_batcher)
-        pages = load_files("separatrix.serving")
-        self.openapi = pages.pop("openapi.json").content
-        self.static = {
-            **pages,
-            "workbench.css": load_files("separatrix.workbench")["workbench.css"],
-        }
+        self.static = load_files("separatrix.serving")
+        looks = load_files("separatrix.workbench")
+        self.static |= {name: looks[name] for name in ("workbench.css", "dom.js", "icon.svg")}
 
     def _make_batcher(self, model: ServedModel) -> MicroBatcher:
         window, on_block = self.options.window, self.metrics.add_block
