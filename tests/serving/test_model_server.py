@@ -7,7 +7,9 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,13 +147,21 @@ class ServeProcess:
         command = [sys.executable, "-m", "separatrix", "serve", "--json", "--port", "0", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen(command, **pipes)
-        line = self.process.stdout.readline()
-        assert line, self.process.stderr.read()
-        self.url = json.loads(line)["url"]
 
-    def ask(self, path, value=None):
-        body = None if value is None else json.dumps(value).encode()
-        with urllib.request.urlopen(self.url + path, body, timeout=30) as answer:
+    def __enter__(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.communicate()
+        self.url = json.loads(line)["url"]
+        return self
+
+    def __exit__(self, *_error):
+        if self.process.returncode is None:
+            self.stop()
+
+    def ask(self, path, value):
+        request = urllib.request.Request(self.url + path, json.dumps(value).encode())
+        request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read())
 
     def stop(self):
@@ -162,9 +172,9 @@ class ServeProcess:
 
 @pytest.mark.slow
 def test_the_command_serves_logs_and_stops(iris):
-    served = ServeProcess(f"flowers:2={iris[1]}", "--drain", "0.1")
-    assert served.ask("/predict", ROW)["labels"] == ["setosa"]
-    code, errors = served.stop()
+    with ServeProcess(f"flowers:2={iris[1]}", "--drain", "0.1") as served:
+        assert served.ask("/predict", ROW)["labels"] == ["setosa"]
+        code, errors = served.stop()
     assert code == 0
     assert json.loads(errors.splitlines()[0])["model"] == "flowers:2"
     assert "Traceback" not in errors
@@ -172,25 +182,22 @@ def test_the_command_serves_logs_and_stops(iris):
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(iris):
-    served = ServeProcess(str(iris[1]), "--workers", "2", "--drain", "0", "--no-access-log")
-    pid = served.process.pid
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        children = [int(word) for word in file.read().split()]
-    workers = [child for child in children if _command(child).find("spawn_main") >= 0]
-    assert len(workers) == 2
-    os.kill(workers[0], signal.SIGKILL)
-    lost = 0
-    for _ in range(200):
-        try:
-            assert served.ask("/predict", ROW)["labels"] == ["setosa"]
-        except (ConnectionError, urllib.error.URLError):
-            lost += 1
+    options = ("--workers", "2", "--drain", "0", "--no-access-log")
+    with ServeProcess(str(iris[1]), *options) as served:
+        pid = served.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        workers = [
+            one for one in children if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()
+        ]
+        assert len(workers) == 2
+        os.kill(int(workers[0]), signal.SIGKILL)
+        lost = 0
+        for _ in range(200):
+            try:
+                assert served.ask("/predict", ROW)["labels"] == ["setosa"]
+            except (ConnectionError, urllib.error.URLError):
+                lost += 1
+        code, errors = served.stop()
     assert lost <= 1  # a connection that the killed worker had accepted
-    code, errors = served.stop()
     assert code == 0
     assert '"exitcode":-9' in errors
-
-
-def _command(pid):
-    with open(f"/proc/{pid}/cmdline") as file:
-        return file.read()

@@ -21,14 +21,8 @@ def test_a_model_has_a_name_a_version_and_a_path(text, name, version, path):
     assert tuple(map(str, parse_source(text))) == (name, version, path)
 
 
-@pytest.mark.parametrize("text", ["a b=c.model", "a:=c.model:", "a:1/2=c", "=c.model", "..=c"])
+@pytest.mark.parametrize("text", ["a b=c.model", "a:1 2=c.model", "=c.model", "..=c"])
 def test_names_are_plain(text):
-    if "/" in text.partition("=")[0]:
-        assert parse_source(text).name == "2=c".replace("=", "-")
-        return
-    if text == "a:=c.model:":
-        assert parse_source(text).version == "1"
-        return
     with pytest.raises(ParameterError, match="NAME:VERSION=PATH"):
         parse_source(text)
 
@@ -52,9 +46,7 @@ def test_another_host_needs_a_token_or_insecure():
 
 
 def test_the_command_refuses_an_open_port_and_a_missing_file():
-    refused = run("serve", "iris.model", "--host", "0.0.0.0")
-    assert refused.exit_code == 1
+    refused = run("serve", "iris.model", "--host", "0.0.0.0", code=1)
     assert "--token-file" in refused.output
-    missing = run("serve", "nowhere.model", "--port", "0")
-    assert missing.exit_code == 1
+    missing = run("serve", "nowhere.model", "--port", "0", code=1)
     assert "nowhere.model" in missing.output
