@@ -85,6 +85,7 @@ NAMED = dict(zip(COLUMNS, ROW, strict=True))
     [
         ([[1, 2, 3]], 422, "row 0: found 3 values, expected 4"),
         ([ROW, {**NAMED, "colour": 1}], 422, "row 1: the model has no column 'colour'"),
+        ([ROW, {}], 422, "row 1: column 'sepal length' is missing"),
         ([{"sepal length": 1}], 422, "row 0: column 'sepal width' is missing"),
         (
             [[1, 2, 3, "4"]],

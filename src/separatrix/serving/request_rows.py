@@ -115,13 +115,9 @@ def refuse(sentence: str) -> NoReturn:
 
 def _cells(model: ServedModel, row: Any, number: int) -> Sequence[Any]:
     if type(row) is dict:
-        try:
-            cells = [row[name] for name in model.columns]
-        except KeyError:
-            cells = []
-        if len(row) != len(cells):
+        if len(row) != len(model.columns) or not row.keys() >= model.column_set:
             _require_columns(model, list(row), f"row {number}")
-        return cells
+        return [row[name] for name in model.columns]
     if type(row) is not list:
         refuse(f"row {number}: found {_kind(row)}, expected an object of columns")
     if len(row) != len(model.columns):

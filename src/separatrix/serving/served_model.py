@@ -18,7 +18,7 @@ from separatrix.app.preprocessing import undecided
 from separatrix.app.read_data import encoder_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
 from separatrix.data.dataset import Dataset
-from separatrix.errors import UnsupportedError
+from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.modelfile.files import load
 
@@ -42,6 +42,7 @@ class ServedModel:
         self.encoder = encoder_of(model)
         self.specs = self._specs(inner)
         self.columns = tuple(spec.name for spec in self.specs)
+        self.column_set = frozenset(self.columns)
         steps = [step for _, step in inner.steps] if isinstance(inner, Pipeline) else []
         self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
         self.classes = np.asarray(classes_of(model))
@@ -57,10 +58,13 @@ class ServedModel:
         return tuple(ColumnSpec(str(name), "number") for name in names)
 
     def score(self, rows: Rows, probabilities: bool) -> Scores:
-        """Predict rows in one call."""
-        with ignore_missing_names():
+        """Predict rows in one call; values that overflow on the way are an error."""
+        with ignore_missing_names(), np.errstate(all="ignore"):
             labels = np.asarray(self.model.predict(rows))
-            return Scores(labels, self.model.predict_proba(rows) if probabilities else None)
+            P = self.model.predict_proba(rows) if probabilities else None
+        if P is not None and not np.isfinite(P).all():
+            raise DataError("the probabilities are not finite: the values are too large")
+        return Scores(labels, P)
 
     def score_together(self, requests: Sequence[Rows], probabilities: bool) -> list[Scores]:
         """Predict the rows of several requests as one block of fixed size.
@@ -82,7 +86,8 @@ class ServedModel:
         """Features, training rows or terms that decided the prediction of one row."""
         kind = "table" if isinstance(rows, DataTable) else "vectors"
         data = Dataset("the request", rows, None, features=self.columns, kind=kind)
-        return explain(self.model, data, row=row).as_dict()
+        with np.errstate(all="ignore"):
+            return explain(self.model, data, row=row).as_dict()
 
     def _is_row_wise(self, block: int) -> bool:
         """Whether rows of a block are scored bit-equally in any order, tried on made-up rows."""
