@@ -112,3 +112,15 @@ def test_a_model_whose_rows_depend_on_each_other_is_not_batched(iris, monkeypatc
 
     monkeypatch.setattr(LogisticRegression, "predict_proba", depends_on_position)
     assert AsgiClient([("iris", "1", iris[1])]).endpoints.store.find("iris").model.block == 1
+
+
+def test_blocks_are_so_small_that_huge_values_do_not_change_the_precision_of_others(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("separatrix.estimators.base.support_scores.SMALL", 1200)
+    X, y = load_iris(return_X_y=True)
+    path = save(SVC(calibration="sigmoid").fit(X, y), tmp_path / "svc.model")
+    model = AsgiClient([("svc", "1", path)], max_batch=64).endpoints.store.find(None).model
+    vectors = len(model.model.support_)
+    assert 1 < model.block < 64
+    assert model.block * vectors <= 1200 or model.block == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,17 +15,16 @@ from sklearn.pipeline import Pipeline
 from separatrix.app.estimate import last_step
 from separatrix.app.explain import explain
 from separatrix.app.novelty import classes_of
-from separatrix.app.predict_from_file import ignore_missing_names
 from separatrix.app.preprocessing import undecided
 from separatrix.app.read_data import encoder_of
-from separatrix.data.data_table import Category, ColumnSpec, DataTable
+from separatrix.data.data_table import NUMERIC, Category, ColumnSpec, DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.modelfile.files import load
 
 Rows = Any  # a matrix, (n, d), or a `DataTable` of n rows
-PROBE_SEED = 0
+PROBE_SEED, PROBE_ROWS = 0, 256
 
 
 class Scores(NamedTuple):
@@ -47,7 +48,7 @@ class ServedModel:
         self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
         self.classes = np.asarray(classes_of(model))
         self.has_probabilities = hasattr(model, "predict_proba")
-        self.block = block if self._is_row_wise(block) else 1
+        self.block = self._row_wise_block(block)
 
     def _specs(self, inner: Any) -> tuple[ColumnSpec, ...]:
         if self.encoder is not None:
@@ -59,7 +60,7 @@ class ServedModel:
 
     def score(self, rows: Rows, probabilities: bool) -> Scores:
         """Predict rows in one call; values that overflow on the way are an error."""
-        with ignore_missing_names(), np.errstate(all="ignore"):
+        with without_warnings():
             labels = np.asarray(self.model.predict(rows))
             P = self.model.predict_proba(rows) if probabilities else None
         if P is not None and not np.isfinite(P).all():
@@ -86,32 +87,61 @@ class ServedModel:
         """Features, training rows or terms that decided the prediction of one row."""
         kind = "table" if isinstance(rows, DataTable) else "vectors"
         data = Dataset("the request", rows, None, features=self.columns, kind=kind)
-        with np.errstate(all="ignore"):
+        with without_warnings():
             return explain(self.model, data, row=row).as_dict()
 
-    def _is_row_wise(self, block: int) -> bool:
-        """Whether rows of a block are scored bit-equally in any order, tried on made-up rows."""
-        if block == 1:
-            return False
-        rng = np.random.default_rng(PROBE_SEED)
-        rows = self._made_up_rows(rng, block)
-        order = rng.permutation(block)
-        try:
-            one, other = (self.score(r, self.has_probabilities) for r in (rows, rows[order]))
-        except ValueError:  # of a model that takes other values: its requests are scored alone
-            return False
-        return all(
-            a is None or np.array_equal(a[order], b) for a, b in zip(one, other, strict=True)
-        )
+    def _row_wise_block(self, block: int) -> int:
+        """The largest block, up to `block`, whose rows are scored bit-equally whatever is beside them.
 
-    def _made_up_rows(self, rng: np.random.Generator, n: int) -> Rows:
+        Tried on made-up rows: in another order, and beside huge values, which may make a kernel change
+        its precision.
+        """
+        while block > 1:
+            rng = np.random.default_rng(PROBE_SEED)
+            trials = [self._is_row_wise(rng, block) for _ in range(max(2, PROBE_ROWS // block))]
+            if all(trials):
+                return block
+            block //= 2
+        return 1
+
+    def _is_row_wise(self, rng: np.random.Generator, block: int) -> bool:
+        rows, order, kept = self._made_up_rows(rng, block), rng.permutation(block), block // 2
+        beside = stack_rows([rows[:kept], self._made_up_rows(rng, block - kept, 1e6)])
+        expected, disturbed = self._try(rows), self._try(beside)
+        if expected is None:  # the model takes other values
+            return False
+        if not _same(expected, self._try(rows[order]), order, slice(None)):
+            return False
+        return disturbed is None or _same(expected, disturbed, slice(kept), slice(kept))
+
+    def _try(self, rows: Rows) -> Scores | None:
+        try:
+            return self.score(rows, self.has_probabilities)
+        except ValueError:
+            return None
+
+    def _made_up_rows(self, rng: np.random.Generator, n: int, size: float = 1.0) -> Rows:
         if self.encoder is None:
-            return rng.integers(0, 100, size=(n, len(self.specs))) / 16.0
-        numeric = sum(spec.role in ("number", "boolean", "date") for spec in self.specs)
-        texts = [s.name for s in self.specs if s.role not in ("number", "boolean", "date")]
+            return size * rng.integers(0, 100, size=(n, len(self.specs))) / 16.0
+        numeric = sum(spec.role in NUMERIC for spec in self.specs)
+        texts = [s.name for s in self.specs if s.role not in NUMERIC]
         none = Category(np.full(n, -1, dtype=np.int32), [])
-        numbers = rng.integers(0, 2, size=(n, numeric)).astype(float)
+        numbers = size * rng.integers(0, 2, size=(n, numeric))
         return DataTable(self.encoder.columns_, numbers, dict.fromkeys(texts, none))
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Score without warnings, which nobody would read; only one thread may do so at a time."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _same(one: Scores, other: Scores | None, of_one: Any, of_other: Any) -> bool:
+    return other is not None and all(
+        a is None or np.array_equal(a[of_one], b[of_other]) for a, b in zip(one, other, strict=True)
+    )
 
 
 def stack_rows(parts: Sequence[Rows]) -> Rows:
