@@ -216,7 +216,8 @@ def _rows(model: ServedModel, tensors: dict[str, Any]) -> Rows:
         d = len(model.columns)
         if X.dtype == object or X.ndim != 2 or X.shape[1] != d:
             refuse(f"input 'input': found shape {list(X.shape)}, expected numbers of [n, {d}]")
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN is refused with all others
+            X = np.ascontiguousarray(X, dtype=np.float64)
         require_finite(model, X)
         return X
     columns = [tensors[name] for name in expected]

@@ -8,26 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-CODES = tuple(
-    [
-        "200",
-        "304",
-        "400",
-        "401",
-        "403",
-        "404",
-        "405",
-        "408",
-        "413",
-        "415",
-        "421",
-        "422",
-        "429",
-        "499",
-        "500",
-        "503",
-    ]
-)
+REFUSALS = (400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429)
+CODES = tuple(map(str, (200, 304, *REFUSALS, 499, 500, 503)))  # 499: the client has gone
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 1024, 10_000)
 TOTALS = {
