@@ -74,9 +74,10 @@ class Load:
         head = head.format(path=task["path"], port=self.port).encode()
         self.requests = [head + b"Content-Length: %d\r\n\r\n" % len(b) + b for b in bodies]
         self.statuses, self.times, self.answers, self.wrong = Counter(), [], {}, 0
-        self.open = set()
+        self.open, self.all = set(), 0
 
     def note(self, status, seconds, which, body):
+        self.all += 1
         if time.perf_counter() < self.start + self.warm:
             return
         self.statuses[status] += 1
@@ -103,6 +104,7 @@ class Load:
             "statuses": {str(key): value for key, value in self.statuses.items()},
             "ms": {str(q): float(np.percentile(times, q)) for q in (50, 99)},
             "wrong": self.wrong,
+            "all": self.all,
         }
 
 

@@ -300,8 +300,8 @@ def predict(
     Columns are selected by the names that the model stores. For a model without names, `--target` names
     a column to drop. Of an embedding, the coordinates are printed; of a novelty detector, 1 for rows like
     its training rows and -1 for others. Costs and thresholds replace those that the model was fitted with.
-    A large Parquet file is predicted in blocks, also to Parquet with `--out FILE.parquet`. With `--cluster`,
-    DATA may be larger than memory, and an interrupted run is resumed.
+    A large Parquet file is predicted in blocks, also to Parquet with `--out FILE.parquet`. With
+    `--cluster`, DATA may be larger than memory, and an interrupted run is resumed.
     """
     if cluster is not None:
         _predict_on_cluster(model, Path(data), out, cluster, proba, keep, quiet, file)
