@@ -98,17 +98,15 @@ def hostile_load():
     """
     with tempfile.TemporaryDirectory() as folder:
         ours, _, bodies, _ = _svc(Path(folder))
-        with _server(ours) as port:
-            full = load(port, bodies)
-            before = _resident(port)
-            over = load(port, bodies, connections=10 * CONNECTIONS)
-            grown = _resident(port) - before
-            after = load(port, bodies, warm=0.0, seconds=2.0)
-            with _process(
-                "benchmarks.serve_load", trickle=1, port=port, connections=SLOW, seconds=60
-            ):
+        with _server(ours) as server:
+            full = load(server, bodies)
+            before = server.resident()
+            over = load(server, bodies, connections=10 * CONNECTIONS)
+            grown = server.resident() - before
+            after = load(server, bodies, warm=0.0, seconds=2.0)
+            with _trickle(server.port):
                 time.sleep(1)
-                beside = load(port, bodies)
+                beside = load(server, bodies)
     share = [one["rate"] / full["rate"] for one in (over, after, beside)]
     slower = over["ms"]["99"] / full["ms"]["99"]
     rows = [

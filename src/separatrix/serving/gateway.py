@@ -22,7 +22,13 @@ from starlette.types import Receive, Scope, Send
 
 from separatrix.serving.endpoints import Endpoints, Reply, ServedRequest, json_reply
 from separatrix.serving.serving_options import LOOPBACK
-from separatrix.web.headers import allowed_hosts, check_host, header_values, read_body
+from separatrix.web.headers import (
+    allowed_hosts,
+    check_host,
+    collect_body,
+    header_values,
+    late_body,
+)
 from separatrix.web.request_error import RequestError, shorten
 
 OPEN_PATHS = re.compile(r"/|/docs|/openapi\.json|/static/[^/]+|/v2/health/(live|ready)")
@@ -102,14 +108,16 @@ class Gateway:
 
     async def _limit_time(self, request: ServedRequest, receive: Receive) -> Reply:
         seconds, limit = self.options.timeout, self.options.max_body
-        begun = time.monotonic()
-        request.body = await read_body(request.scope, receive, limit=limit, seconds=seconds)
+        arrived = False
         try:
-            async with asyncio.timeout(seconds - (time.monotonic() - begun)):
+            async with asyncio.timeout(seconds):
+                request.body = await collect_body(request.scope, receive, limit)
+                arrived = True
                 return await self.endpoints.answer(request)
         except TimeoutError:
             message = f"the answer took longer than the limit of {seconds:g} seconds"
-            raise RequestError(503, "timeout", message) from None
+            late = RequestError(503, "timeout", message)
+            raise late if arrived else late_body(seconds) from None
 
     def _check_access(self, scope: Scope) -> None:
         if self.hosts is not None:

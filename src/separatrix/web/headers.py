@@ -37,19 +37,24 @@ def check_host(scope: Scope, allowed: frozenset[str], server: str) -> str:
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytes:
+    """The body, which must arrive within some seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await collect_body(scope, receive, limit)
+    except TimeoutError:
+        raise late_body(seconds) from None
+
+
+def late_body(seconds: float) -> RequestError:
+    """The error for a body that did not arrive in time."""
+    return RequestError(408, "timeout", f"the body did not arrive within {seconds:g} seconds")
+
+
+async def collect_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """The body, counted as it arrives: the declared length may be wrong."""
     declared = single_header(scope, b"content-length") or "0"
     if not declared.isdecimal() or len(declared) > 15 or int(declared) > limit:
         _refuse_size(limit)
-    try:
-        async with asyncio.timeout(seconds):
-            return await _collect(receive, limit)
-    except TimeoutError:
-        message = f"the body did not arrive within {seconds:g} seconds"
-        raise RequestError(408, "timeout", message) from None
-
-
-async def _collect(receive: Receive, limit: int) -> bytes:
     body = bytearray()
     while True:
         message = await receive()
