@@ -13,7 +13,7 @@ from separatrix.cli import (
     file_commands,
     inspect_commands,
     libsvm,
-    serve,
+    serve_command,
     site,
     workbench,
 )
@@ -119,7 +119,7 @@ for command in (
     inspect_commands.describe_file,
     data.data,
     workbench.workbench,
-    serve.serve,
+    serve_command.serve,
     site.docs,
     libsvm.svm_train,
     libsvm.svm_predict,

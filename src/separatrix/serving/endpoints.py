@@ -99,8 +99,8 @@ class Endpoints:
         self.on_way = 0
         self.store = ModelStore(options, log, self._make_batcher)
         self.static = load_files("separatrix.serving")
-        looks = load_files("separatrix.workbench")
-        self.static |= {name: looks[name] for name in ("workbench.css", "dom.js", "icon.svg")}
+        shared = load_files("separatrix.workbench")
+        self.static |= {name: shared[name] for name in ("workbench.css", "dom.js", "icon.svg")}
 
     def _make_batcher(self, model: ServedModel) -> MicroBatcher:
         window, on_block = self.options.window, self.metrics.add_block

@@ -166,17 +166,19 @@ def _flat(data: Any, shape: list[int], where: str) -> list[Any]:
     """The values of a tensor, which may be nested as the shape is."""
     if not isinstance(data, list):
         refuse(f"{where}: expected `data` to be a list")
+    values: list[Any] = data
     if len(shape) == 2 and data and type(data[0]) is list:
         if not all(type(row) is list and len(row) == shape[1] for row in data):
             refuse(f"{where}: the rows of `data` do not have the length {shape[1]} of its shape")
-        data = list(chain.from_iterable(data))
-    if len(data) != math.prod(shape):
-        refuse(f"{where}: found {len(data)} values, expected {math.prod(shape)} by its shape")
-    return data
+        values = list(chain.from_iterable(data))
+    if len(values) != math.prod(shape):
+        refuse(f"{where}: found {len(values)} values, expected {math.prod(shape)} by its shape")
+    return values
 
 
 def _from_json(values: list[Any], kind: str, where: str) -> Any:
-    allowed = {"BYTES": {str}, "BOOL": {bool}}.get(kind, NUMBERS if kind[:2] == "FP" else {int})
+    exact: dict[str, set[type]] = {"BYTES": {str}, "BOOL": {bool}}
+    allowed = exact.get(kind, NUMBERS if kind[:2] == "FP" else {int})
     if not set(map(type, values)) <= allowed:
         refuse(f"{where}: found values that are not {kind}")
     if kind == "BYTES":
@@ -190,7 +192,8 @@ def _from_json(values: list[Any], kind: str, where: str) -> Any:
 
 def _texts(piece: memoryview, count: int, where: str) -> list[str]:
     """Texts with their lengths before them."""
-    found, at = [], 0
+    found: list[str] = []
+    at = 0
     while at + 4 <= len(piece) and len(found) <= count:
         (length,) = struct.unpack_from("<I", piece, at)
         at += 4 + length

@@ -29,6 +29,7 @@ COUNT = len(CODES) + len(TOTALS) + len(GAUGES) + len(SECONDS) + len(SIZES) + 6
 class Metrics:
     """The numbers of one worker, and the sum over all workers as text.
 
+    >>> import numpy as np
     >>> metrics = Metrics(np.zeros((1, COUNT)))
     >>> metrics.add("separatrix_rows_total", 3)
     >>> metrics.add_request(404, 0.004)

@@ -17,8 +17,8 @@ from separatrix.data.read_table import table_of
 from separatrix.serving.served_model import Rows, ServedModel
 from separatrix.web.request_error import RequestError, shorten
 
-NUMBERS = {int, float}
-CELLS = {int, float, bool, str, type(None)}
+NUMBERS: set[type] = {int, float}
+CELLS: set[type] = {int, float, bool, str, type(None)}
 LONGEST_CELL = 100_000  # characters
 
 
@@ -194,7 +194,9 @@ def _kind(value: Any) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
         return f"the text {shorten(repr(value))}"
-    return {dict: "an object", list: "a list"}.get(type(value), "a number")
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return "a number"
 
 
 def _listed(names: Any) -> str:

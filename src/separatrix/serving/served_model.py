@@ -126,7 +126,7 @@ class ServedModel:
         numeric = sum(spec.role in NUMERIC for spec in self.specs)
         texts = [s.name for s in self.specs if s.role not in NUMERIC]
         none = Category(np.full(n, -1, dtype=np.int32), [])
-        numbers = size * rng.integers(0, 2, size=(n, numeric))
+        numbers = np.asarray(size * rng.integers(0, 2, size=(n, numeric)), dtype=np.float64)
         return DataTable(self.encoder.columns_, numbers, dict.fromkeys(texts, none))
 
 
@@ -152,7 +152,8 @@ def stack_rows(parts: Sequence[Rows]) -> Rows:
         return np.concatenate(parts)
     texts = {}
     for name in parts[0].texts:
-        codes, values = [], []
+        codes: list[Any] = []
+        values: list[str] = []
         for part in parts:
             found = part.texts[name]
             codes.append(np.where(found.codes < 0, -1, found.codes + len(values)))
