@@ -15,7 +15,6 @@ COLUMNS = ["sepal length", "sepal width", "petal length", "petal width"]
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    pytest.importorskip("orjson", reason="pip install 'separatrix[serve]'")
     return tmp_path_factory.mktemp("models")
 
 

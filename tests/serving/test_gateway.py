@@ -84,7 +84,7 @@ def test_an_answer_that_takes_too_long_is_given_up(make_client, monkeypatch):
 
 
 def test_requests_beyond_the_queue_are_answered_429(make_client):
-    client = make_client(queue=5, window=0.05)
+    client = make_client(queue=5, window=0.05, reject_delay=0.01)
 
     answers = client.post_together([("/predict", ROW)] * 20)
 

@@ -98,7 +98,8 @@ class Gateway:
             return await self.endpoints.answer(request)
         if self.endpoints.on_way >= self.options.queue:
             self.endpoints.metrics.add("separatrix_rejected_total")
-            message = f"the server has {self.endpoints.on_way} requests in progress, its limit"
+            await asyncio.sleep(self.options.reject_delay)
+            message = f"the server has {self.options.queue} requests in progress, its limit"
             raise RequestError(429, "busy", message)
         self.endpoints.on_way += 1
         try:

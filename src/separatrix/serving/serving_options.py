@@ -45,6 +45,8 @@ class ServingOptions:
     connections: int = 1000
     queue: int = 128
     """Requests that are read or scored at a time; others are answered 429."""
+    reject_delay: float = 1.0
+    """Seconds until that answer: clients that ask again at once would take the processor from others."""
     device: str = "auto"
     drain: float = 1.0
     """Seconds between the signal to stop and the end of new requests: readiness is false."""
