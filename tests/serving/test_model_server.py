@@ -112,7 +112,8 @@ def test_requests_in_progress_are_answered_when_the_server_stops(iris):
     assert answers[0][0] == 200
 
 
-def test_reloads_under_load_give_no_wrong_answer(tmp_path, iris, linear):
+@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.long)])
+def test_reloads_under_load_give_no_wrong_answer(tmp_path, iris, linear, count):
     path = tmp_path / "both.model"
     path.write_bytes(iris[1].read_bytes())
     answers, done = [], threading.Event()
@@ -126,7 +127,7 @@ def test_reloads_under_load_give_no_wrong_answer(tmp_path, iris, linear):
         for one in threads:
             one.start()
         store = live.server._endpoints.store
-        for number in range(20):
+        for number in range(count):
             part = tmp_path / "part"
             part.write_bytes((linear, iris[1])[number % 2].read_bytes())
             os.replace(part, path)

@@ -35,10 +35,11 @@ async function showForm(models, chosen) {
   const answer = h("section", { class: "card", "aria-live": "polite" }, h("p", { class: "hint" }, "The answer appears here."));
   const form = h("form", { class: "card", on: { submit: (event) => { event.preventDefault(); predict(chosen, fields, answer); } } },
     h("div", { class: "control" }, h("label", { for: "model" }, "Model"), choose),
-    fields.map(([column, input]) => h("div", { class: "control" }, h("label", { for: input.id }, column.name), h("output", {}, column.role), input)),
+    h("div", { class: "form-fields" }, fields.map(([column, input]) =>
+      h("div", { class: "control" }, h("label", { for: input.id }, column.name), h("span", { class: "hint" }, column.role), input))),
     h("button", { class: "primary" }, "Predict"));
   view.replaceChildren(h("div", { class: "intro" }, h("h1", {}, "Try a model"), h("p", {}, "One row; an empty field is a missing value.")),
-    h("div", { class: "stack" }, form, answer));
+    h("div", { class: "form-page" }, form, answer));
 }
 
 function fieldOf(column, id) {
@@ -57,7 +58,7 @@ async function predict(model, fields, answer) {
   const body = JSON.stringify({ rows: [row] });
   try {
     const found = await ask(`/predict?${query}`, { method: "POST", body, headers: { "Content-Type": "application/json" } });
-    answer.replaceChildren(h("h2", {}, `Prediction: ${found.labels[0]}`), probabilities(found), explanation(found.explanations[0]),
+    answer.replaceChildren(h("h2", {}, `Prediction: ${found.labels[0]}`), probabilities(found), ...explanation(found.explanations[0]),
       h("pre", { class: "code" }, `curl -X POST '${location.origin}/predict?model=${encodeURIComponent(model.name)}' -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`));
   } catch (error) {
     answer.replaceChildren(problemOf(error));
