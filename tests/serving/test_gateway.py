@@ -151,6 +151,7 @@ def test_metrics_count_requests_rows_and_blocks(make_client):
     assert lines['separatrix_batch_rows_bucket{le="2"}'] == "0"
     assert lines['separatrix_batch_rows_bucket{le="4"}'] == "1"
     assert lines["separatrix_request_seconds_count"] == "2"
+    assert lines["separatrix_queue"] == lines["separatrix_requests_in_progress"] == "0"
     assert lines['separatrix_request_seconds_bucket{le="+Inf"}'] == "2"
 
 

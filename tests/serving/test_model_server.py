@@ -63,6 +63,14 @@ def test_a_client_that_trickles_headers_or_body_is_cut(iris, monkeypatch, sent):
     assert received or live.metrics.own[live.metrics.at["separatrix_cut_connections_total"]] == 1
 
 
+def test_a_client_with_endless_headers_is_cut(iris):
+    with LiveModelServer(("iris", "1", iris[1])) as live, live.connect() as link:
+        _send_until_cut(link, HEAD % live.port + b"X: " + b"y" * 10_000_000)
+        cut = live.metrics.at["separatrix_cut_connections_total"]
+        while not live.metrics.own[cut]:
+            time.sleep(0.01)
+
+
 def test_a_client_that_does_not_read_is_cut(iris):
     with LiveModelServer(("iris", "1", iris[1]), timeout=0.5) as live, live.connect() as link:
         body = json.dumps(ROW * 5000).encode()
@@ -126,12 +134,12 @@ def test_reloads_under_load_give_no_wrong_answer(tmp_path, iris, linear, count):
         threads = [threading.Thread(target=ask, args=(live,)) for _ in range(3)]
         for one in threads:
             one.start()
-        store = live.server._endpoints.store
+        own, at = live.metrics.own, live.metrics.at["separatrix_reloads_total"]
         for number in range(count):
             part = tmp_path / "part"
             part.write_bytes((linear, iris[1])[number % 2].read_bytes())
             os.replace(part, path)
-            while store.reloads <= number:
+            while own[at] <= number:
                 time.sleep(0.002)
         done.set()
         for one in threads:

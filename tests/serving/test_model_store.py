@@ -25,7 +25,7 @@ def replace_file(path, source):
 
 
 def reload(client):
-    asyncio.run(client.endpoints.store.reload_changed(client.endpoints.helper))
+    asyncio.run(client.endpoints.store.reload_changed(client.endpoints.loader))
 
 
 @pytest.fixture

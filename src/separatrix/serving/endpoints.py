@@ -94,24 +94,34 @@ class Endpoints:
     def __init__(self, options: ServingOptions, metrics: Metrics, log: Log) -> None:
         self.options, self.metrics = options, metrics
         self.scorer = ThreadPoolExecutor(1, "score")
-        self.helper = ThreadPoolExecutor(1, "parse")  # and reload
+        self.parser = ThreadPoolExecutor(1, "parse")
+        self.loader = ThreadPoolExecutor(1, "load")
         self.draining = False
         self.on_way = 0
-        self.store = ModelStore(options, log, self._make_batcher)
+        self.store = ModelStore(options, log, metrics.add, self._make_batcher)
         self.static = load_files("separatrix.serving")
         shared = load_files("separatrix.workbench")
         self.static |= {name: shared[name] for name in ("workbench.css", "dom.js", "icon.svg")}
 
     def _make_batcher(self, model: ServedModel) -> MicroBatcher:
-        window, on_block = self.options.window, self.metrics.add_block
         return MicroBatcher(
-            model, self.scorer, window=window, on_way=lambda: self.on_way, on_block=on_block
+            model,
+            self.scorer,
+            window=self.options.window,
+            on_way=lambda: self.on_way,
+            on_queue=lambda change: self.metrics.add("separatrix_queue", change),
+            on_block=self.metrics.add_block,
         )
+
+    def change_on_way(self, change: int) -> None:
+        """Count a request that is read or scored, or is so no longer."""
+        self.on_way += change
+        self.metrics.add("separatrix_requests_in_progress", change)
 
     def close(self) -> None:
         """Stop the threads."""
-        self.scorer.shutdown(wait=False, cancel_futures=True)
-        self.helper.shutdown(wait=False, cancel_futures=True)
+        for threads in (self.scorer, self.parser, self.loader):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: ServedRequest) -> Reply:
         """Answer a request, or raise a `RequestError`."""
@@ -185,7 +195,7 @@ class Endpoints:
             if len(body) <= LARGE_BODY:
                 return function(model, body, *rest)
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self.helper, function, model, body, *rest)
+            return await loop.run_in_executor(self.parser, function, model, body, *rest)
         except SeparatrixError as error:  # of the reader of tables
             message = " ".join(str(error).split())
             raise RequestError(422, "rows", shorten(message, 300)) from None
@@ -224,15 +234,6 @@ class Endpoints:
 
     async def show_metrics(self, _request: ServedRequest) -> Reply:
         """Prometheus' text format."""
-        waiting = sum(
-            len(entry.batcher.queue)
-            for versions in self.store.models.values()
-            for entry in versions.values()
-        )
-        self.metrics.set("separatrix_queue", waiting)
-        self.metrics.set("separatrix_requests_in_progress", self.on_way)
-        self.metrics.set("separatrix_reloads_total", self.store.reloads)
-        self.metrics.set("separatrix_failed_reloads_total", self.store.failures)
         text = self.metrics.text().encode()
         return Reply(200, text, {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 

@@ -101,11 +101,11 @@ class Gateway:
             await asyncio.sleep(self.options.reject_delay)
             message = f"the server has {self.options.queue} requests in progress, its limit"
             raise RequestError(429, "busy", message)
-        self.endpoints.on_way += 1
+        self.endpoints.change_on_way(1)
         try:
             return await self._limit_time(request, receive)
         finally:
-            self.endpoints.on_way -= 1
+            self.endpoints.change_on_way(-1)
 
     async def _limit_time(self, request: ServedRequest, receive: Receive) -> Reply:
         seconds, limit = self.options.timeout, self.options.max_body
@@ -162,7 +162,7 @@ class Gateway:
     async def _live(self, receive: Receive, send: Send) -> None:
         """Look after the model files until the server stops."""
         await receive()
-        watcher = asyncio.create_task(self.endpoints.store.watch(self.endpoints.helper))
+        watcher = asyncio.create_task(self.endpoints.store.watch(self.endpoints.loader))
         await send({"type": "lifespan.startup.complete"})
         await receive()
         watcher.cancel()

@@ -30,6 +30,7 @@ class MicroBatcher:
         executor    runs one block at a time
         window      seconds for which a block waits for further requests
         on_way      number of requests that are read or wait, of all models
+        on_queue    gets the change of the number of requests that wait
         on_block    gets the number of rows of each block
     """
 
@@ -40,10 +41,11 @@ class MicroBatcher:
         *,
         window: float,
         on_way: Callable[[], int],
+        on_queue: Callable[[int], None],
         on_block: Callable[[int], None],
     ) -> None:
         self.model, self.executor, self.window = model, executor, window
-        self.on_way, self.on_block = on_way, on_block
+        self.on_way, self.on_queue, self.on_block = on_way, on_queue, on_block
         self.queue: deque[_Waiting] = deque()
         self.busy = False
         self.timer: asyncio.TimerHandle | asyncio.Handle | None = None
@@ -53,6 +55,7 @@ class MicroBatcher:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Scores] = loop.create_future()
         self.queue.append(_Waiting(rows, probabilities, answer))
+        self.on_queue(1)
         if not self.busy and self.timer is None:
             self.timer = loop.call_soon(self._consider)
         return await answer
@@ -81,7 +84,7 @@ class MicroBatcher:
 
     def _next_block(self) -> list[_Waiting]:
         block: list[_Waiting] = []
-        size = 0
+        size, waiting = 0, len(self.queue)
         while self.queue:
             first = self.queue[0]
             if first.answer.done():  # its client has gone, or its time is over
@@ -91,6 +94,7 @@ class MicroBatcher:
                 break
             size += len(first.rows)
             block.append(self.queue.popleft())
+        self.on_queue(len(self.queue) - waiting)
         return block
 
     def _finish(self, block: list[_Waiting], done: asyncio.Future[list[Any]]) -> None:

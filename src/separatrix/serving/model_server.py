@@ -40,7 +40,8 @@ def serve_models(options: ServingOptions, on_ready: Callable[[str], None]) -> No
         raise refusal from error
     with closing(listener):
         options = replace(options, port=listener.getsockname()[1])
-        address = f"http://{options.host}:{options.port}"
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        address = f"http://{host}:{options.port}"
         if options.workers == 1:
             shared = np.zeros((1, COUNT))
             run_worker(options, listener, shared, 0, lambda: on_ready(address))
@@ -184,6 +185,7 @@ def _work(
     options: ServingOptions, listener: socket.socket, numbers: Any, number: int, ready: Any
 ) -> None:
     """The main function of a worker process."""
-    os.setpgid(0, 0)  # Ctrl-C reaches the supervisor, which tells the workers once
+    if os.name == "posix":
+        os.setpgid(0, 0)  # Ctrl-C reaches the supervisor, which tells the workers once
     shared = np.frombuffer(numbers).reshape(options.workers, COUNT)
     run_worker(options, listener, shared, number, ready.set)

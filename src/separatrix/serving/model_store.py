@@ -30,11 +30,12 @@ class ModelStore:
         self,
         options: ServingOptions,
         log: Log,
+        count: Callable[[str], None],
         make_batcher: Callable[[ServedModel], MicroBatcher],
     ) -> None:
-        self.options, self.log, self.make_batcher = options, log, make_batcher
+        self.options, self.log, self.count = options, log, count
+        self.make_batcher = make_batcher
         self.models: dict[str, dict[str, _Entry]] = {}
-        self.reloads = self.failures = 0
         for source in options.models:
             versions = self.models.setdefault(source.name, {})
             if source.version in versions:
@@ -85,12 +86,12 @@ class ModelStore:
                 try:
                     model = await loop.run_in_executor(executor, self._load, entry.source)
                 except Exception as error:
-                    self.failures += 1
+                    self.count("separatrix_failed_reloads_total")
                     versions[version] = entry._replace(state=state)
                     self.log("reload", model=name, ok=False, error=str(error))
                 else:
-                    self.reloads += 1
                     versions[version] = _Entry(entry.source, state, self.make_batcher(model))
+                    self.count("separatrix_reloads_total")
                     self.log("reload", model=name, ok=True)
 
 

@@ -43,14 +43,11 @@ class Metrics:
         self.at = {name: position for position, name in enumerate(names)}
         self.seconds = len(names)
         self.sizes = self.seconds + len(SECONDS) + 3
+        self.own[[self.at[name] for name in GAUGES]] = 0  # of a worker that died
 
     def add(self, name: str, value: float = 1) -> None:
-        """Add to a total."""
+        """Add to a total or a gauge."""
         self.own[self.at[name]] += value
-
-    def set(self, name: str, value: float) -> None:
-        """Set a gauge, or a total that is counted elsewhere."""
-        self.own[self.at[name]] = value
 
     def add_request(self, status: int, seconds: float) -> None:
         """Count an answered request."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEADER_SECONDS = 5.0
+LARGEST_HEAD = 64 * 1024  # bytes of the request line and all headers
 _SENTENCE = b'{"error": "the server has no room for connections"}'
 BUSY = (
     b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\n"
@@ -35,6 +36,7 @@ def make_protocol(
 
         timer: asyncio.TimerHandle | None = None
         write_timer: asyncio.TimerHandle | None = None
+        head_bytes, in_head = 0, True
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -45,12 +47,21 @@ def make_protocol(
                 return
             self._arm(HEADER_SECONDS)
 
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.in_head:
+                self.head_bytes += len(data)
+                if self.head_bytes > LARGEST_HEAD:
+                    self._cut()
+
         def on_message_begin(self) -> None:
             super().on_message_begin()
+            self.head_bytes, self.in_head = 0, True
             self._arm(HEADER_SECONDS)
 
         def on_headers_complete(self) -> None:
             super().on_headers_complete()
+            self.in_head = False
             self._arm(seconds)
 
         def on_message_complete(self) -> None:
