@@ -18,6 +18,8 @@ QUICK = {
 def test_an_example_runs(path, tmp_path):
     if path.stem == "cluster":
         pytest.importorskip("distributed", reason="pip install 'separatrix[dask]'")
+    if path.stem == "serve_client":
+        pytest.importorskip("orjson", reason="pip install 'separatrix[serve]'")
     done = subprocess.run(
         [sys.executable, path, *QUICK.get(path.stem, [])],
         cwd=tmp_path,

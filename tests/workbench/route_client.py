@@ -12,7 +12,8 @@ import httpx
 from fastapi import APIRouter, FastAPI
 
 from separatrix.errors import SeparatrixError
-from separatrix.workbench.replies import RequestError, register_error_handlers
+from separatrix.web.request_error import RequestError
+from separatrix.workbench.replies import register_error_handlers
 
 
 @asynccontextmanager

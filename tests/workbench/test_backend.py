@@ -8,10 +8,10 @@ import pytest
 from tests.workbench import fake_workers
 from tests.workbench.asynchronous import SECONDS, async_test, until
 
+from separatrix.web.request_error import RequestError
 from separatrix.workbench import backend as module
 from separatrix.workbench.backend import Backend
 from separatrix.workbench.dispatcher import Dispatcher
-from separatrix.workbench.replies import RequestError
 from separatrix.workbench.settings import MEGABYTE, Settings
 
 

@@ -9,8 +9,9 @@ import pytest
 from tests.workbench.attacks import GARBAGE
 from tests.workbench.live_server import LiveServer, parsed
 
-from separatrix.workbench import checks, pages
-from separatrix.workbench.replies import RequestError
+from separatrix.web.request_error import RequestError
+from separatrix.web.static_files import load_files
+from separatrix.workbench import checks
 from separatrix.workbench.settings import MEGABYTE
 
 # Methods, types, sizes
@@ -185,7 +186,7 @@ def test_a_path_is_written_one_way_only(server: LiveServer, name):
 
 
 def test_every_file_of_the_page_is_served_as_it_is(server: LiveServer):
-    table = pages.load_files()
+    table = load_files("separatrix.workbench")
     assert {"index.html", "main.js", "workbench.css"} <= set(table)
     for name, page in table.items():
         reply = server.get(f"/static/{name}")

@@ -9,7 +9,7 @@ import pytest
 from tests.workbench.attacks import FOREIGN, HOSTS
 from tests.workbench.live_server import LiveServer
 
-from separatrix.workbench import checks
+from separatrix.web.headers import allowed_hosts
 from separatrix.workbench.guard import HEADERS, Guard
 from separatrix.workbench.tokens import Tokens
 
@@ -146,7 +146,7 @@ def test_a_host_that_is_missing_or_there_twice_is_refused(server: LiveServer, ho
 
 
 def test_port_80_may_be_left_out():
-    assert {"127.0.0.1", "localhost:80"} < checks.allowed_hosts(80)
+    assert {"127.0.0.1", "localhost:80"} < allowed_hosts(80)
 
 
 @pytest.mark.parametrize("headers", FOREIGN)

@@ -14,9 +14,9 @@ from tests.workbench.job_runs import QUICK, start_jobs, study_request, wait_unti
 
 from separatrix.app.runs import prepare
 from separatrix.experiments.run import run
+from separatrix.web.request_error import RequestError
 from separatrix.workbench import job, job_store
 from separatrix.workbench.jobs import Jobs
-from separatrix.workbench.replies import RequestError
 from separatrix.workbench.settings import Settings
 
 

@@ -13,7 +13,8 @@ from tests.workbench.attacks import bodies
 from tests.workbench.hostile import NAMES
 from tests.workbench.live_server import LiveServer, Text
 
-from separatrix.workbench.replies import MAX_ECHO, RequestError, parse_body
+from separatrix.web.request_error import MAX_ECHO, RequestError
+from separatrix.workbench.replies import parse_body
 from separatrix.workbench.strict_model import StrictModel
 
 

@@ -14,6 +14,7 @@ from separatrix.cli import (
     file_commands,
     inspect_commands,
     libsvm,
+    serve_command,
     site,
     workbench,
 )
@@ -138,6 +139,7 @@ for command in (
     export.export,
     data.data,
     workbench.workbench,
+    serve_command.serve,
     site.docs,
     libsvm.svm_train,
     libsvm.svm_predict,

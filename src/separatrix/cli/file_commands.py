@@ -305,7 +305,8 @@ def predict(
     Columns are selected by the names that the model stores. For a model without names, `--target` names
     a column to drop. Of an embedding, the coordinates are printed; of a novelty detector, 1 for rows like
     its training rows and -1 for others. Costs and thresholds replace those that the model was fitted with.
-    With `--cluster`, DATA may be larger than memory, and an interrupted run is resumed.
+    A large Parquet file is predicted in blocks, also to Parquet with `--out FILE.parquet`. With
+    `--cluster`, DATA may be larger than memory, and an interrupted run is resumed.
     """
     if cluster is not None:
         _predict_on_cluster(model, Path(data), out, cluster, proba, keep, quiet, file)
@@ -316,6 +317,8 @@ def predict(
 
     decision = take_decision(file)
     fitted = decision.decide(_load(model, device))
+    if not (keep or as_json) and _predict_in_blocks(fitted, data, out, proba, quiet):
+        return
     samples = read_for(fitted, data, **file)
     kept = read_columns(data, keep, rows=_count(samples.X), **file) if keep else {}
     print_notes(samples, quiet=quiet, reading=True)
@@ -332,6 +335,20 @@ def predict(
     else:
         write_predictions(out, labels, classes, P, kept)
         print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
+
+
+def _predict_in_blocks(fitted: Any, data: str, out: Path | None, proba: bool, quiet: bool) -> bool:
+    """Predict a large Parquet file; False for all other data."""
+    from separatrix.app.predict_in_blocks import BlockPredictor, takes_blocks
+
+    if not takes_blocks(fitted, data):
+        return False
+    blocks = BlockPredictor(fitted, Path(data), probabilities=proba)
+    if out is None:
+        blocks.print_csv(sys.stdout)
+    else:
+        print_message(f"wrote {out}, {blocks.write(out)} rows", quiet=quiet)
+    return True
 
 
 def _predict_on_cluster(

@@ -18,14 +18,9 @@ from typing import Any
 
 from fastapi import Request, Response
 
+from separatrix.web.request_error import JSON, RequestError
 from separatrix.workbench.dispatcher import main as run_dispatcher
-from separatrix.workbench.replies import (
-    JSON,
-    RequestError,
-    error_from_exit,
-    error_from_worker,
-    read_body,
-)
+from separatrix.workbench.replies import error_from_exit, error_from_worker, read_body
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.strict_model import StrictModel
 from separatrix.workbench.worker import Header, Main, Worker

@@ -11,8 +11,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from separatrix.web.headers import allowed_hosts, check_host, header_values
+from separatrix.web.request_error import RequestError
 from separatrix.workbench import checks
-from separatrix.workbench.replies import RequestError, internal_error
+from separatrix.workbench.replies import internal_error
 from separatrix.workbench.tokens import Tokens
 
 HEADERS = {
@@ -49,7 +51,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, tokens: Tokens) -> None:
         self.app, self.tokens = app, tokens
-        self.hosts = checks.allowed_hosts(tokens.port)
+        self.hosts = allowed_hosts(tokens.port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -71,7 +73,7 @@ class Guard:
                 await internal_error(error).reply()(scope, receive, own_send)
 
     async def _handle(self, scope: Scope, receive: Receive, send: HeaderSender) -> None:
-        checks.check_origin(scope, checks.check_host(scope, self.hosts))
+        checks.check_origin(scope, check_host(scope, self.hosts, "the workbench"))
         checks.check_method(scope)
         checks.check_path(scope)
         if (reply := self._authenticate(scope)) is not None:
@@ -93,7 +95,7 @@ class Guard:
             token = str(query.removeprefix(b"token="), "latin-1")
         if token is not None and self.tokens.redeem(token):
             return _admit(scope, {"Set-Cookie": self.tokens.cookie()})
-        if not self.tokens.accepts("; ".join(checks.header_values(scope, b"cookie"))):
+        if not self.tokens.accepts("; ".join(header_values(scope, b"cookie"))):
             return _reject(scope)
         if token is not None:  # an old link, in a browser that has access
             return Response(status_code=303, headers={"Location": "/"})
@@ -144,14 +146,14 @@ def _admit(scope: Scope, cookie: dict[str, str]) -> Response:
     After a link on another site, browsers do not send a strict cookie along a redirect, but a page of
     ours that refreshes does.
     """
-    if checks.header_values(scope, b"sec-fetch-site") in ([], ["none"], ["same-origin"]):
+    if header_values(scope, b"sec-fetch-site") in ([], ["none"], ["same-origin"]):
         return Response(status_code=303, headers={"Location": "/", **cookie})
     return HTMLResponse(REDIRECT_PAGE, headers=cookie)
 
 
 def _reject(scope: Scope) -> Response:
     """A page for people, JSON for programs."""
-    accepted = ", ".join(checks.header_values(scope, b"accept"))
+    accepted = ", ".join(header_values(scope, b"accept"))
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         return HTMLResponse(ACCESS_PAGE, status_code=401)
     return RequestError(401, "token", "this browser has no access", ACCESS_HINT).reply()

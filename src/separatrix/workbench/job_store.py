@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from separatrix.runtime.atomic_files import atomic_write
+from separatrix.web.request_error import RequestError, shorten
 from separatrix.workbench.records import JobError, JobRecord, Status
-from separatrix.workbench.replies import RequestError, shorten
 
 FILES = ("report.html", "results.csv", "best.model")  # all that is ever served of a job
 

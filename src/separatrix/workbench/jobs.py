@@ -17,6 +17,7 @@ from typing import Any
 
 from separatrix.estimators.registry import TITLES
 from separatrix.studies.catalogue import NAMED
+from separatrix.web.request_error import RequestError, shorten
 from separatrix.workbench.job import main as run_job
 from separatrix.workbench.job_store import JobStore
 from separatrix.workbench.records import (
@@ -28,7 +29,7 @@ from separatrix.workbench.records import (
     Standing,
     StudyRequest,
 )
-from separatrix.workbench.replies import RequestError, error_from_exit, shorten
+from separatrix.workbench.replies import error_from_exit
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.uploads import Uploads
 from separatrix.workbench.worker import Header, Main, Worker

@@ -16,32 +16,10 @@ from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
 from separatrix.runtime.strict_json import parsed_json
+from separatrix.web.request_error import JSON, RequestError, shorten
 from separatrix.workbench.worker import print_traceback
 
-MAX_ECHO = 60  # characters of a request that an error message repeats
-JSON = "application/json"
 WORKER_STATUS = {"refused": 422, "memory": 413}
-
-
-class RequestError(Exception):
-    """A request is refused: an HTTP status, a code, a message and a hint."""
-
-    def __init__(self, status: int, code: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.status, self.code, self.message, self.hint = status, code, message, hint
-
-    def reply(self, headers: dict[str, str] | None = None) -> Response:
-        """The error as a response."""
-        return Response(self.body(), status_code=self.status, media_type=JSON, headers=headers)
-
-    def body(self) -> bytes:
-        """The error as JSON.
-
-        >>> RequestError(404, "missing", "there is no job 7").body()
-        b'{"error": {"code": "missing", "message": "there is no job 7", "hint": ""}}'
-        """
-        error = {"code": self.code, "message": self.message, "hint": self.hint}
-        return json.dumps({"error": error}).encode()  # ASCII: encoding cannot fail
 
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -63,7 +41,7 @@ def parse_body(body: bytes, model: type[Body]) -> Body:
     >>> parse_body(b'{"x": "one"}', Point)
     Traceback (most recent call last):
     ...
-    separatrix.workbench.replies.RequestError: `x`: found 'one', expected a valid number
+    separatrix.web.request_error.RequestError: `x`: found 'one', expected a valid number
     """
     try:
         parsed_json(body.decode("utf-8"))
@@ -92,15 +70,6 @@ def _describe_mismatch(error: ErrorDetails) -> str:
     if message == error["msg"]:
         message = message[:1].lower() + message[1:]
     return f"`{where or 'body'}`: found {shorten(repr(error['input']))}, expected {message}"
-
-
-def shorten(text: str, length: int = MAX_ECHO) -> str:
-    """The beginning of a long text.
-
-    >>> shorten("abcdefgh", 5)
-    'ab...'
-    """
-    return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def register_error_handlers(app: FastAPI) -> None:

@@ -6,6 +6,7 @@ import json
 
 from fastapi import APIRouter, Request, Response
 
+from separatrix.web.request_error import JSON
 from separatrix.workbench.backend import Backend, forward
 from separatrix.workbench.drawing.requests import (
     OWN,
@@ -15,7 +16,7 @@ from separatrix.workbench.drawing.requests import (
     ExportRequest,
     LearnRequest,
 )
-from separatrix.workbench.replies import JSON, json_reply, read_body
+from separatrix.workbench.replies import json_reply, read_body
 from separatrix.workbench.strict_model import EmptyRequest, StrictModel
 
 SECONDS = 30.0

@@ -12,10 +12,11 @@ from pydantic import Field, RootModel
 
 from separatrix.estimators.registry import TITLES
 from separatrix.studies.catalogue import NAMED
+from separatrix.web.request_error import RequestError
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.local_data import is_local
 from separatrix.workbench.records import FileRequest, StudyRequest
-from separatrix.workbench.replies import RequestError, json_reply, parse_body, read_body
+from separatrix.workbench.replies import json_reply, parse_body, read_body
 from separatrix.workbench.strict_model import EmptyRequest, StrictModel
 
 REPORT_POLICY = (

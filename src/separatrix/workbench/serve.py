@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from separatrix.errors import ParameterError
+from separatrix.web.listen import listen_on
 from separatrix.workbench.app import make_app
 from separatrix.workbench.settings import PORT, Settings
 from separatrix.workbench.tokens import ADDRESS, Tokens
@@ -81,27 +82,13 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
 def bind_socket(port: int | None) -> socket.socket:
     """Bind a port of this machine only."""
     try:
-        return _bind(PORT if port is None else port)
+        return listen_on(ADDRESS, PORT if port is None else port)
     except OSError as error:
         if port is None:
-            return _bind(0)
+            return listen_on(ADDRESS, 0)
         in_use = ParameterError("workbench", "port", "free to listen on", port)
         in_use.hint = f"{error.strerror}; without --port a free one is used"
         raise in_use from error
-
-
-def _bind(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        # Connections inherit this; otherwise the second part of a response waits 40 ms for an ACK.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if os.name == "posix":  # on Windows the option would share the port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((ADDRESS, port))
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def open_browser(link: str) -> None:

@@ -17,10 +17,11 @@ from pydantic import ValidationError
 
 from separatrix.data.read import FORMATS
 from separatrix.data.streams import PACKED
+from separatrix.web.request_error import RequestError, shorten
 from separatrix.workbench.job_store import write_file
 from separatrix.workbench.preview import main
 from separatrix.workbench.records import Upload
-from separatrix.workbench.replies import RequestError, error_from_exit, error_from_worker, shorten
+from separatrix.workbench.replies import error_from_exit, error_from_worker
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.worker import Header, Worker
 

@@ -1,0 +1,174 @@
+"""One model that is served: its columns, its outputs, and blocks of rows that are scored at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+
+from separatrix.app.estimate import last_step
+from separatrix.app.explain import explain
+from separatrix.app.novelty import classes_of
+from separatrix.app.preprocessing import undecided
+from separatrix.app.read_data import encoder_of
+from separatrix.data.data_table import NUMERIC, Category, ColumnSpec, DataTable
+from separatrix.data.dataset import Dataset
+from separatrix.errors import DataError, UnsupportedError
+from separatrix.estimators.base.device_params import set_device
+from separatrix.modelfile.files import load
+
+Rows = Any  # a matrix, (n, d), or a `DataTable` of n rows
+PROBE_SEED, PROBE_ROWS = 0, 256
+
+
+class Scores(NamedTuple):
+    """Predicted labels, (n,), and the probabilities of the classes, (n, k), if asked for."""
+
+    labels: Any
+    P: Any
+
+
+class ServedModel:
+    """A loaded model, which does not change; a new file makes another one."""
+
+    def __init__(self, model: Any, name: str, version: str, block: int) -> None:
+        self.model, self.name, self.version = model, name, version
+        inner = undecided(model)
+        self.encoder = encoder_of(model)
+        self.specs = self._specs(inner)
+        self.columns = tuple(spec.name for spec in self.specs)
+        self.column_set = frozenset(self.columns)
+        steps = [step for _, step in inner.steps] if isinstance(inner, Pipeline) else []
+        self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
+        self.classes = np.asarray(classes_of(model))
+        self.has_probabilities = hasattr(model, "predict_proba")
+        self.block = self._row_wise_block(block)
+
+    def _specs(self, inner: Any) -> tuple[ColumnSpec, ...]:
+        if self.encoder is not None:
+            return tuple(spec for spec in self.encoder.columns_ if spec.kept)
+        names = getattr(inner, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{j + 1}" for j in range(inner.n_features_in_)]
+        return tuple(ColumnSpec(str(name), "number") for name in names)
+
+    def score(self, rows: Rows, probabilities: bool) -> Scores:
+        """Predict rows in one call; values that overflow on the way are an error."""
+        with without_warnings():
+            labels = np.asarray(self.model.predict(rows))
+            P = self.model.predict_proba(rows) if probabilities else None
+        if P is not None and not np.isfinite(P).all():
+            raise DataError("the probabilities are not finite: the values are too large")
+        return Scores(labels, P)
+
+    def score_together(self, requests: Sequence[Rows], probabilities: bool) -> list[Scores]:
+        """Predict the rows of several requests as one block of fixed size.
+
+        The block is filled up with copies of a row. As its size never differs, matrix products take the
+        same path, and the answer for a row does not depend on its neighbours.
+        """
+        rows = stack_rows(requests)
+        n = len(rows)
+        padded = rows[np.minimum(np.arange(max(n, self.block)), n - 1)]
+        labels, P = self.score(padded, probabilities)
+        stops = np.cumsum([len(one) for one in requests])
+        return [
+            Scores(labels[stop - len(one) : stop], P if P is None else P[stop - len(one) : stop])
+            for one, stop in zip(requests, stops.tolist(), strict=True)
+        ]
+
+    def explain_row(self, rows: Rows, row: int) -> dict[str, Any]:
+        """Features, training rows or terms that decided the prediction of one row."""
+        kind = "table" if isinstance(rows, DataTable) else "vectors"
+        data = Dataset("the request", rows, None, features=self.columns, kind=kind)
+        with without_warnings():
+            return explain(self.model, data, row=row).as_dict()
+
+    def _row_wise_block(self, block: int) -> int:
+        """The largest block, up to `block`, whose rows are scored bit-equally whatever is beside them.
+
+        Tried on made-up rows: in another order, and beside huge values, which may make a kernel change
+        its precision.
+        """
+        while block > 1:
+            rng = np.random.default_rng(PROBE_SEED)
+            trials = [self._is_row_wise(rng, block) for _ in range(max(2, PROBE_ROWS // block))]
+            if all(trials):
+                return block
+            block //= 2
+        return 1
+
+    def _is_row_wise(self, rng: np.random.Generator, block: int) -> bool:
+        rows, order, kept = self._made_up_rows(rng, block), rng.permutation(block), block // 2
+        beside = stack_rows([rows[:kept], self._made_up_rows(rng, block - kept, 1e6)])
+        expected, disturbed = self._try(rows), self._try(beside)
+        if expected is None:  # the model takes other values
+            return False
+        if not _same(expected, self._try(rows[order]), order, slice(None)):
+            return False
+        return disturbed is None or _same(expected, disturbed, slice(kept), slice(kept))
+
+    def _try(self, rows: Rows) -> Scores | None:
+        try:
+            return self.score(rows, self.has_probabilities)
+        except ValueError:
+            return None
+
+    def _made_up_rows(self, rng: np.random.Generator, n: int, size: float = 1.0) -> Rows:
+        if self.encoder is None:
+            return size * rng.integers(0, 100, size=(n, len(self.specs))) / 16.0
+        numeric = sum(spec.role in NUMERIC for spec in self.specs)
+        texts = [s.name for s in self.specs if s.role not in NUMERIC]
+        none = Category(np.full(n, -1, dtype=np.int32), [])
+        numbers = np.asarray(size * rng.integers(0, 2, size=(n, numeric)), dtype=np.float64)
+        return DataTable(self.encoder.columns_, numbers, dict.fromkeys(texts, none))
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Score without warnings, which nobody would read; only one thread may do so at a time."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _same(one: Scores, other: Scores | None, of_one: Any, of_other: Any) -> bool:
+    return other is not None and all(
+        a is None or np.array_equal(a[of_one], b[of_other]) for a, b in zip(one, other, strict=True)
+    )
+
+
+def stack_rows(parts: Sequence[Rows]) -> Rows:
+    """The rows of several requests, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if not isinstance(parts[0], DataTable):
+        return np.concatenate(parts)
+    texts = {}
+    for name in parts[0].texts:
+        codes: list[Any] = []
+        values: list[str] = []
+        for part in parts:
+            found = part.texts[name]
+            codes.append(np.where(found.codes < 0, -1, found.codes + len(values)))
+            values += found.values
+        texts[name] = Category(np.concatenate(codes).astype(np.int32), values)
+    return DataTable(parts[0].specs, np.concatenate([part.numbers for part in parts]), texts)
+
+
+def load_served(path: Path, name: str, version: str, *, block: int, device: str) -> ServedModel:
+    """Load a model file, every byte of which is checked, for serving."""
+    model = load(path)
+    set_device(device, model)
+    kind = type(last_step(model)).__name__
+    if not hasattr(model, "predict"):
+        raise UnsupportedError(f"{path}: this {kind} is an embedding, not a classifier")
+    if getattr(undecided(model), "n_features_in_", None) is None:
+        raise UnsupportedError(f"{path}: this {kind} takes texts, sequences or graphs, not columns")
+    return ServedModel(model, name, version, block)

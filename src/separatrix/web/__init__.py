@@ -1,0 +1,1 @@
+"""What our web servers share: refusals, headers, bodies, static files, listening sockets."""

@@ -1,0 +1,126 @@
+"""Several models and versions, and files that change while they are served."""
+
+import asyncio
+import os
+import shutil
+
+import pytest
+from sklearn.datasets import load_iris
+from tests.serving.asgi_client import AsgiClient
+
+from separatrix import SVC, FisherDiscriminant, LogisticRegression, save
+from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
+from separatrix.kernels import Spectrum
+
+ROW = [[5.0, 3.0, 1.5, 0.2]]
+
+
+def replace_file(path, source):
+    """Replace a file as `save` does, with a time of its own."""
+    part = path.with_suffix(".part")
+    shutil.copy(source, part)
+    later = path.stat().st_mtime_ns + 1_000_000_000
+    os.utime(part, ns=(later, later))
+    os.replace(part, path)
+
+
+def reload(client):
+    asyncio.run(client.endpoints.store.reload_changed(client.endpoints.loader))
+
+
+@pytest.fixture
+def changing(tmp_path, iris, linear):
+    path = tmp_path / "changing.model"
+    shutil.copy(iris[1], path)
+    return path, AsgiClient([("changing", "1", path)])
+
+
+def test_a_changed_file_is_loaded_and_old_requests_keep_their_model(changing, linear):
+    path, client = changing
+    before = client.post("/predict", ROW).json()
+    held = client.endpoints.store.find(None)
+
+    replace_file(path, linear)
+    reload(client)
+
+    after = client.post("/predict", ROW).json()
+    assert before["labels"] == ["setosa"]
+    assert after["labels"] == [0]
+    assert held.model is not client.endpoints.store.find(None).model
+    assert client.logged[-1] == {"event": "reload", "model": "changing:1", "ok": True}
+    assert b"separatrix_reloads_total 1" in client.get("/metrics").body
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty"])
+def test_the_old_model_stays_when_the_new_file_is_damaged(changing, tmp_path, linear, damage):
+    path, client = changing
+    before = client.post("/predict", ROW).body
+    raw = bytearray(linear.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    broken = tmp_path / "broken.model"
+    broken.write_bytes({"flip": raw, "cut": raw[:-9], "empty": b""}[damage])
+
+    replace_file(path, broken)
+    reload(client)
+    reload(client)
+
+    assert client.post("/predict", ROW).body == before
+    assert [one["ok"] for one in client.logged] == [False]  # tried once, not at each look
+    replace_file(path, linear)
+    reload(client)
+    assert client.post("/predict", ROW).json()["labels"] == [0]
+
+
+def test_a_file_that_is_gone_for_a_moment_changes_nothing(changing):
+    path, client = changing
+    path.unlink()
+    reload(client)
+    assert client.post("/predict", ROW).status == 200
+    assert client.logged == []
+
+
+def test_the_latest_version_answers_unless_one_is_named(iris, linear):
+    client = AsgiClient([("m", "2", iris[1]), ("m", "10", linear), ("n", "1", iris[1])])
+    assert client.post("/predict?model=m", ROW).json()["version"] == "10"
+    assert client.post("/predict?model=m&version=2", ROW).json()["labels"] == ["setosa"]
+    assert client.get("/v2/models/m").json()["versions"] == ["2", "10"]
+
+
+def test_what_cannot_be_served_is_refused_at_the_start(tmp_path, iris):
+    X, y = load_iris(return_X_y=True)
+    words = save(SVC(kernel=Spectrum(2)).fit(["abab", "cdcd"], [0, 1]), tmp_path / "words.model")
+    axes = save(FisherDiscriminant().fit(X, y), tmp_path / "axes.model")
+    pickle = tmp_path / "pickle.model"
+    pickle.write_bytes(b"\x80\x04\x95")
+    for path, error, sentence in (
+        (words, UnsupportedError, "takes texts"),
+        (axes, UnsupportedError, "is an embedding"),
+        (pickle, ModelFileError, "pickle.model"),
+    ):
+        with pytest.raises(error, match=sentence):
+            AsgiClient([("m", "1", path)])
+    with pytest.raises(ParameterError, match="given once"):
+        AsgiClient([("m", "1", iris[1]), ("m", "1", iris[1])])
+
+
+def test_a_model_whose_rows_depend_on_each_other_is_not_batched(iris, monkeypatch):
+    proba = LogisticRegression.predict_proba
+
+    def depends_on_position(self, X):
+        P = proba(self, X)
+        return P + 1e-15 * (P[:1] - P)
+
+    monkeypatch.setattr(LogisticRegression, "predict_proba", depends_on_position)
+    assert AsgiClient([("iris", "1", iris[1])]).endpoints.store.find("iris").model.block == 1
+
+
+def test_blocks_are_so_small_that_huge_values_do_not_change_the_precision_of_others(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("separatrix.estimators.base.support_scores.SMALL", 1200)
+    X, y = load_iris(return_X_y=True)
+    path = save(SVC(calibration="sigmoid").fit(X, y), tmp_path / "svc.model")
+    model = AsgiClient([("svc", "1", path)], max_batch=64).endpoints.store.find(None).model
+    vectors = len(model.model.support_)
+    assert 1 < model.block < 64
+    assert model.block * vectors <= 1200 or model.block == 1
