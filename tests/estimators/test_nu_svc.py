@@ -115,7 +115,7 @@ def test_signed_distances_of_a_linear_svc_are_those_of_its_weights():
     assert LinearSVC().fit(iris, labels).signed_distance(iris).shape == (150, 3)
 
 
-@pytest.mark.parametrize("seed, kernel, share", [(993, "rbf", 0.702), (1137, "rbf", 0.7)])
+@pytest.mark.parametrize(("seed", "kernel", "share"), [(993, "rbf", 0.702), (1137, "rbf", 0.7)])
 def test_scores_at_a_margin_near_0_do_not_depend_on_the_order_of_rows(seed, kernel, share):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(6, 40)), int(rng.integers(1, 5))
