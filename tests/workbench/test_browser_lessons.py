@@ -236,6 +236,7 @@ def test_steps_play_on_arrival_and_show_weights_and_the_bound(visit):
 def test_smo_shows_its_two_rows_and_the_violation(visit):
     tab = opened(visit, made(n=30, **{"p.kernel": "linear"}))
     open_steps(tab)
+    expect(tab.locator("[data-test=step-count]")).to_have_text(re.compile("^0 of [1-9]"))
     tab.locator("[data-test=step-forward]").click()
 
     expect(tab.locator("[data-test=step-message]")).to_contain_text("worst pair")

@@ -113,6 +113,21 @@ def test_the_experiment_of_every_model_is_understood(playground, tmp_path, key, 
     assert len(job.steps) in (2, 10)  # on one Gram matrix, or split by split
 
 
+@pytest.mark.parametrize("key", ["svm", "logistic"])
+def test_costs_are_exported_for_any_label(playground, tmp_path, key):
+    scene = make_scene("gaussians", key, parameters={"cost": 5.0})
+    scene["points"] = [[x, y, {"a": "a", "b": 'b "=\n'}[label]] for x, y, label in scene["points"]]
+    files = playground.export(**scene)
+    path = tmp_path / "playground.toml"
+    path.write_text(files["experiment"]["text"], encoding="utf-8")
+
+    written = tomllib.loads(files["experiment"]["text"])["model"][0]["parameters"]
+
+    assert written["class_weight"] == {'b "=\n': 5.0}
+    assert prepare(str(path), {}).name == "playground"
+    assert "class_weight={'b \"=\\n': 5.0}" in files["python"]["text"]
+
+
 @pytest.mark.slow
 def test_the_experiment_runs_and_goes_on_where_it_was_but_not_with_other_points(
     playground, tmp_path

@@ -131,6 +131,9 @@ def toml_value(value: Any) -> str:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{toml_value(key)} = {toml_value(own)}" for key, own in value.items())
+        return f"{{ {pairs} }}"
     return f'"{"".join(map(_escaped, value))}"' if isinstance(value, str) else repr(value)
 
 

@@ -37,7 +37,7 @@ class PlaygroundModel(PlaygroundRecord):
         """All parameters that apply, with defaults for those that are missing.
 
         >>> MODELS["svm"].check({"kernel": "linear", "C": 10, "gamma": 2.0})
-        {'kernel': 'linear', 'hard': False, 'C': 10.0}
+        {'kernel': 'linear', 'hard': False, 'C': 10.0, 'cost': 1.0}
         """
         known = {slider.name: slider for slider in self.sliders}
         for name, value in values.items():

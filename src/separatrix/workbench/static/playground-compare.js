@@ -54,13 +54,15 @@ export function compareCard(scene, signal) {
     return [...found].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   }
 
+  const titleOf = (name) => all().flatMap(parametersOf).find((one) => one.name === name).title;
+
   function buildSlider() {
     const known = names();
     if (!known.includes(shared)) shared = known[0] ?? "";
     if (!shared || !scene.panes.length) return fill(control);
     const of = all().map((pane) => parametersOf(pane).find(({ name }) => name === shared)).find(Boolean);
     const owner = all().find((pane) => parametersOf(pane).includes(of));
-    const which = choice({ title: "One slider for all", choices: known.map((name) => ({ value: name, title: name })), value: shared, onChange: (value) => { shared = value; buildSlider(); } });
+    const which = choice({ title: "One slider for all", choices: known.map((name) => ({ value: name, title: titleOf(name) })), value: shared, onChange: (value) => { shared = value; buildSlider(); } });
     which.element.querySelector("select").dataset.test = "compare-parameter";
     const one = slider({ title: of.title, kind: of.kind, least: of.least, most: of.most, value: owner.values[shared], onInput: setAll });
     one.element.querySelector("input").dataset.test = "compare-slider";
