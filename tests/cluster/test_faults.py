@@ -59,6 +59,7 @@ def test_ctrl_c_leaves_no_task_on_the_cluster(tmp_path):
     assert done.stdout.splitlines() == ["interrupted 0", "fitted 2"] * 2, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [GaussianNB(), LogisticRegression(), SVC()], ids=repr)
 def test_the_bar_counts_tasks(client, model):
     X, y, _ = samples()

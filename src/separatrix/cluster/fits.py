@@ -19,11 +19,11 @@ from separatrix.cluster.engine import (
     short_name,
     task,
 )
+from separatrix.cluster.fold_tasks import fit_search
 from separatrix.cluster.linear_steps import fit_linear_svc, fit_subgradient
 from separatrix.cluster.neighbor_blocks import fit_neighbors
 from separatrix.cluster.pair_fits import concatenate_rows, fit_gathered, fit_svc
 from separatrix.cluster.partitions import partition
-from separatrix.cluster.searches import fit_search
 from separatrix.errors import UnsupportedError
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes
