@@ -18,6 +18,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 
 from separatrix.errors import SeparatrixError
+from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
