@@ -101,7 +101,7 @@ class DeformedDigits:
         require_integer("DeformedDigits.images", "start", start, least=0)
         require_integer("DeformedDigits.images", "stop", stop, least=start + 1)
         parts = [self._made(begin, min(begin + BLOCK, stop)) for begin in range(start, stop, BLOCK)]
-        return parts[0] if len(parts) == 1 else _joined(parts)
+        return parts[0] if len(parts) == 1 else _concatenate(parts)
 
     def blocks(self, start: int, stop: int, size: int) -> Iterator[tuple[Any, Any]]:
         """Images and labels from number start to stop, at most `size` at a time."""
@@ -156,10 +156,10 @@ def _splines() -> npt.NDArray[np.int64]:
 
 def _numbers(counters: Any, seed: int, move: Any) -> Any:
     """Random whole numbers of each image, (n, NUMBERS), from -128 to 127: hashes of their positions."""
-    places = move(np.arange(NUMBERS, dtype=np.int64))
+    indices = move(np.arange(NUMBERS, dtype=np.int64))
     low = _hash((counters & MASK) ^ (_hash_number(seed) & MASK))
     high = _hash(low ^ ((counters >> 32) & MASK))
-    return (_hash((high[:, None] + places * 0x9E3779B9) & MASK) >> 24) - 128
+    return (_hash((high[:, None] + indices * 0x9E3779B9) & MASK) >> 24) - 128
 
 
 def _hash(x: Any) -> Any:
@@ -208,7 +208,7 @@ def _bytes(values: Any) -> Any:
     return values.to(torch.uint8)
 
 
-def _joined(parts: list[Any]) -> Any:
+def _concatenate(parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     import torch
