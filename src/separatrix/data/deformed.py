@@ -119,11 +119,11 @@ class DeformedDigits:
         m = stop - start
         fields = _whole(_floats(knots).reshape(2 * m, -1) @ self._splines).reshape(m, 2, PIXELS)
         moved = (fields * ELASTIC) >> ELASTIC_BITS
-        moved = moved + ((_scaled(rest[:, 0], ROTATION)[:, None, None] * self._turn) >> 5)
-        moved = moved + _scaled(rest[:, 1:3], TRANSLATION)[:, :, None]
+        moved = moved + ((_within(rest[:, 0], ROTATION)[:, None, None] * self._turn) >> 5)
+        moved = moved + _within(rest[:, 1:3], TRANSLATION)[:, :, None]
         along, down, edge = (part[source] for part in self._slopes)
         change = moved[:, 0] * along + moved[:, 1] * down
-        change = change + _scaled(rest[:, 3], THICKNESS)[:, None] * edge
+        change = change + _within(rest[:, 3], THICKNESS)[:, None] * edge
         half = UNIT * SLOPE // 2
         return _bytes(self._pixels[source] + ((change + half) >> 9))
 
@@ -176,7 +176,7 @@ def _hash_number(x: int) -> int:
     return int(_hash(np.array([(x & MASK) ^ (x >> 32 & MASK)], np.int64))[0])
 
 
-def _scaled(numbers: Any, most: int) -> Any:
+def _within(numbers: Any, most: int) -> Any:
     """Numbers from -128 to 127 as whole numbers of at most `most`."""
     return (numbers * most) >> 7
 
