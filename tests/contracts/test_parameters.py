@@ -36,7 +36,7 @@ KernelPerceptron ties='first' predictor='best' device='gpu' time_limit=0 shuffle
 KernelPerceptronCV kernels=[] kernels='rbf' kernels=['precomputed'] device='gpu'
 LogisticRegression C=0.0 C='best' C=float('nan') l1_ratio=1.5 l1_ratio=True penalty='l0' dual=True tol=0.0
 LogisticRegression max_iter=-1 posterior='mcmc' predictive='exact' intercept_precision=0.0 n_jobs=0
-LogisticRegression device='gpu' solver='sgd' class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
+LogisticRegression solver='sgd' class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
 LinearSVC penalty=None loss='log' dual='maybe' dual=1 tol=0.0 C=-1.0 C=float('nan') multi_class='ovo'
 LinearSVC fit_intercept='yes' intercept_scaling=0 intercept_scaling=1e200 class_weight='heavy' n_jobs=0
 LinearSVC device='gpu' random_state='seed' max_iter=-1 regularize_intercept=None time_limit=0
@@ -47,8 +47,10 @@ SVC C=0 C='1' tol=-1 max_iter=-2 multi_class='pairs' stop='never' calibration='i
 SVC decision_function_shape='x' time_limit=0 cache_size=0 n_jobs=0 class_weight='heavy' device=None
 SVC shrinking=None warm_start=1 probability=1 device='gpu'
 SVCCV Cs=[] Cs=1.0 Cs=[1.0,-1.0] gammas=[] widen=-1 kernels=['precomputed'] time_limit=-1 device='gpu'
-LinearDiscriminantAnalysis device='gpu' solver='qr' n_components=0 tol=-1 store_covariance='no' priors='half'
+LinearDiscriminantAnalysis solver='qr' n_components=0 tol=-1 store_covariance='no' priors='half'
 QuadraticDiscriminantAnalysis solver='lsqr' reg_param=1.5 tol=-1 priors=[0,0,0] priors=[0.5,0.5]
+LogisticRegression device='gpu'
+QuadraticDiscriminantAnalysis device='gpu'
 FisherDiscriminant device='gpu' n_components=1.5 ridge=-1.0 threshold='mean' threshold=float('inf')
 LeastSquaresClassifier ridge=-1.0 ridge='best' ridge=[] max_norm=0.0 features='poly'
 LeastSquaresClassifier ridge=[1.0,float('nan')]

@@ -22,7 +22,7 @@ from separatrix import (
     KernelPerceptron,
     KernelPerceptronCV,
     KNeighborsClassifier,
-    LogisticRegression,
+    NearestCentroid,
     load,
     save,
 )
@@ -363,16 +363,16 @@ def test_a_tensor_on_a_gpu_is_refused_where_cpu_was_asked_for():
 
 def test_a_model_without_a_device_says_so_of_a_tensor_on_a_gpu():
     on_gpu = torch.empty((150, 4), device="meta")
-    message = "X is on meta, but LogisticRegression works on arrays in memory; pass X.cpu()"
-    refused([LogisticRegression()], DataError, message, on_gpu)
-    with pytest.raises(DataError, match="X is on meta, but LogisticRegression"):
-        LogisticRegression().fit(X, Y).predict(on_gpu)
+    message = "X is on meta, but NearestCentroid works on arrays in memory; pass X.cpu()"
+    refused([NearestCentroid()], DataError, message, on_gpu)
+    with pytest.raises(DataError, match="X is on meta, but NearestCentroid"):
+        NearestCentroid().fit(X, Y).predict(on_gpu)
 
 
 def test_a_model_without_a_device_takes_tensors_as_arrays():
-    plain = LogisticRegression().fit(X, Y)
-    found = LogisticRegression().fit(TENSOR, torch.as_tensor(Y), sample_weight=torch.ones(len(Y)))
-    np.testing.assert_array_equal(found.coef_, plain.coef_)
+    plain = NearestCentroid().fit(X, Y)
+    found = NearestCentroid().fit(TENSOR, torch.as_tensor(Y))
+    np.testing.assert_array_equal(found.centroids_, plain.centroids_)
     np.testing.assert_array_equal(found.predict(TENSOR), plain.predict(X))
 
 
@@ -510,12 +510,12 @@ def test_a_grid_search_and_a_pipeline_pass_it_on(gpu):
 
 
 def test_a_device_is_set_on_every_model_inside(gpu):
-    models = [make_pipeline(StandardScaler(), SVCCV(estimator=SVC())), LogisticRegression()]
+    models = [make_pipeline(StandardScaler(), SVCCV(estimator=SVC())), NearestCentroid()]
     set_device("cuda", *models)
     assert models[0][-1].device == models[0][-1].estimator.device == "cuda"
     with pytest.raises(Exception, match="no part of this model can run on a GPU"):
-        set_device("cuda", LogisticRegression())
-    set_device("cpu", LogisticRegression())
+        set_device("cuda", NearestCentroid())
+    set_device("cpu", NearestCentroid())
 
 
 @pytest.mark.slow

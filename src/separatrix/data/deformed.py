@@ -101,7 +101,7 @@ class DeformedDigits:
         require_integer("DeformedDigits.images", "start", start, least=0)
         require_integer("DeformedDigits.images", "stop", stop, least=start + 1)
         parts = [self._made(begin, min(begin + BLOCK, stop)) for begin in range(start, stop, BLOCK)]
-        return parts[0] if len(parts) == 1 else _joined(parts)
+        return parts[0] if len(parts) == 1 else _concatenate(parts)
 
     def blocks(self, start: int, stop: int, size: int) -> Iterator[tuple[Any, Any]]:
         """Images and labels from number start to stop, at most `size` at a time."""
@@ -119,11 +119,11 @@ class DeformedDigits:
         m = stop - start
         fields = _whole(_floats(knots).reshape(2 * m, -1) @ self._splines).reshape(m, 2, PIXELS)
         moved = (fields * ELASTIC) >> ELASTIC_BITS
-        moved = moved + ((_scaled(rest[:, 0], ROTATION)[:, None, None] * self._turn) >> 5)
-        moved = moved + _scaled(rest[:, 1:3], TRANSLATION)[:, :, None]
+        moved = moved + ((_within(rest[:, 0], ROTATION)[:, None, None] * self._turn) >> 5)
+        moved = moved + _within(rest[:, 1:3], TRANSLATION)[:, :, None]
         along, down, edge = (part[source] for part in self._slopes)
         change = moved[:, 0] * along + moved[:, 1] * down
-        change = change + _scaled(rest[:, 3], THICKNESS)[:, None] * edge
+        change = change + _within(rest[:, 3], THICKNESS)[:, None] * edge
         half = UNIT * SLOPE // 2
         return _bytes(self._pixels[source] + ((change + half) >> 9))
 
@@ -156,10 +156,10 @@ def _splines() -> npt.NDArray[np.int64]:
 
 def _numbers(counters: Any, seed: int, move: Any) -> Any:
     """Random whole numbers of each image, (n, NUMBERS), from -128 to 127: hashes of their positions."""
-    places = move(np.arange(NUMBERS, dtype=np.int64))
+    indices = move(np.arange(NUMBERS, dtype=np.int64))
     low = _hash((counters & MASK) ^ (_hash_number(seed) & MASK))
     high = _hash(low ^ ((counters >> 32) & MASK))
-    return (_hash((high[:, None] + places * 0x9E3779B9) & MASK) >> 24) - 128
+    return (_hash((high[:, None] + indices * 0x9E3779B9) & MASK) >> 24) - 128
 
 
 def _hash(x: Any) -> Any:
@@ -176,7 +176,7 @@ def _hash_number(x: int) -> int:
     return int(_hash(np.array([(x & MASK) ^ (x >> 32 & MASK)], np.int64))[0])
 
 
-def _scaled(numbers: Any, most: int) -> Any:
+def _within(numbers: Any, most: int) -> Any:
     """Numbers from -128 to 127 as whole numbers of at most `most`."""
     return (numbers * most) >> 7
 
@@ -208,7 +208,7 @@ def _bytes(values: Any) -> Any:
     return values.to(torch.uint8)
 
 
-def _joined(parts: list[Any]) -> Any:
+def _concatenate(parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     import torch

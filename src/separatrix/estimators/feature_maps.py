@@ -82,6 +82,8 @@ class PolynomialMap(TransformerMixin, Estimator):
     memory_limit
         Size limit of the output in MiB, checked before the computation. None: the smaller of 4096 and
         a quarter of the machine's memory.
+    device
+        As in `RandomFourier`; on a GPU the limit is its free memory.
 
     Attributes
     ----------

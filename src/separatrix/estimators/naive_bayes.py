@@ -31,10 +31,10 @@ from separatrix.solvers.naive_bayes import (
     Joint,
     Likelihood,
     bernoulli,
+    concatenate,
     counts_of,
     flags_of,
     gaussian_log_joint,
-    joined,
     log_joint,
     log_of,
     merge,
@@ -79,7 +79,7 @@ class NaiveBayes(TakesTensors, OnePass):
     def _joint(self, X: Any) -> Joint:
         check_is_fitted(self)
         parts = map_samples(self, check_samples(self, X, reset=False), self._joint_of)
-        return parts[0] if len(parts) == 1 else joined(parts)
+        return parts[0] if len(parts) == 1 else concatenate(parts)
 
     def _joint_of(self, X: Any) -> Joint:
         raise NotImplementedError

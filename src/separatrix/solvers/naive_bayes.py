@@ -124,7 +124,7 @@ class Joint(NamedTuple):
         return np.where(zeros <= fewest * (1.0 + EQUAL), self.finite, -np.inf)
 
 
-def joined(parts: Sequence[Joint]) -> Joint:
+def concatenate(parts: Sequence[Joint]) -> Joint:
     """Several samples, one part after another, with every class."""
     zeros = [part.zeros for part in parts if part.zeros is not None]
     finite = np.concatenate([part.finite for part in parts])

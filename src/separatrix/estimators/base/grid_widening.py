@@ -18,6 +18,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 
 from separatrix.errors import SeparatrixError
+from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -168,6 +169,10 @@ def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str,
     }
 
 
+# `score` methods that are the accuracy; that of scikit-learn and that of models that take tensors
+ACCURACY = (ClassifierMixin.score, TakesTensors.score)
+
+
 class WideningSearchCV(GridSearchCV):
     """`GridSearchCV` of numbers above 0 whose grid widens while the best value lies on its edge.
 
@@ -227,7 +232,7 @@ class WideningSearchCV(GridSearchCV):
             y, np.ndarray
         )
         score = getattr(type(self.estimator), "score", None)
-        own = score is not None and unwrap(score) is ClassifierMixin.score
+        own = score is not None and unwrap(score) in ACCURACY
         return bool(arrays and y.ndim == 1 and own and self.scoring is None)
 
     def _fit_plainly(self, X: Any, y: Any) -> Self:

@@ -17,8 +17,8 @@ def _minima(S, out, groups, GROUPS: tl.constexpr, SIZE: tl.constexpr):  # type: 
     query = tl.program_id(1).to(tl.int64)
     group = tl.program_id(0) * GROUPS + tl.arange(0, GROUPS)
     inside = group < groups
-    places = query * groups * SIZE + group[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
-    values = tl.load(S + places, mask=inside[:, None], other=float("inf"))
+    addresses = query * groups * SIZE + group[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
+    values = tl.load(S + addresses, mask=inside[:, None], other=float("inf"))
     tl.store(out + query * groups + group, tl.min(values, axis=1), mask=inside)
 
 
