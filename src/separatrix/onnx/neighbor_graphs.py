@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.distances import (
+from separatrix.onnx.distance_graphs import (
     absolute_distances,
     squares_from_products,
     squares_of_differences,
     sum_in_order,
     sum_one_by_one,
 )
-from separatrix.onnx.graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
 from separatrix.types import Matrix
 
 SPARE = 8  # rows beyond k whose distances are computed from differences, as products round
@@ -135,8 +135,8 @@ def _nearest_of_candidates(
         parts.append(sum_in_order(gap * gap if term == "Square" else gap.op("Abs"), R.shape[1]))
     exact = x.graph.concatenate(parts)
     exact = exact if none is None else none.choose(2.0, exact)
-    distances, places = _smallest(exact, k)
-    return distances, candidates.op("GatherElements", places, axis=1)
+    distances, positions = _smallest(exact, k)
+    return distances, candidates.op("GatherElements", positions, axis=1)
 
 
 def _smallest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
