@@ -14,8 +14,8 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError, SeparatrixError, UnsupportedError
-from separatrix.onnx.graph import OPSET, refuse
-from separatrix.onnx.models import TRANSFORMERS
+from separatrix.onnx.model_graphs import TRANSFORMERS
+from separatrix.onnx.onnx_graph import OPSET, refuse
 from separatrix.onnx.registration import register_converters
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.validation import require_choice, require_flag, require_integer

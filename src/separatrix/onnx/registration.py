@@ -13,9 +13,16 @@ import numpy as np
 
 from separatrix.errors import MissingPackageError
 from separatrix.estimators.registry import REGISTRY
-from separatrix.onnx.graph import Graph, Tensor, refuse
-from separatrix.onnx.models import CLASSIFIERS, REFUSED, TRANSFORMERS, predict, transform, why_not
-from separatrix.onnx.neighbors import radius_labels
+from separatrix.onnx.model_graphs import (
+    CLASSIFIERS,
+    REFUSED,
+    TRANSFORMERS,
+    predict,
+    transform,
+    why_not,
+)
+from separatrix.onnx.neighbor_graphs import radius_labels
+from separatrix.onnx.onnx_graph import OnnxGraph, Tensor, refuse
 
 OTHERS = {  # not in the registry
     "CalibratedClassifier": "calibrated",
@@ -140,7 +147,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType
 
     model, inputs = operator.raw_operator, operator.inputs
-    graph = Graph(scope, container, single=not isinstance(inputs[0].type, DoubleTensorType))
+    graph = OnnxGraph(scope, container, single=not isinstance(inputs[0].type, DoubleTensorType))
     x = graph.concatenate([Tensor(graph, part.full_name).numbers() for part in inputs])
     if _transforms(operator):
         _cast(transform(model, x), operator.outputs[0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.decisions import (
+from separatrix.onnx.decision_graphs import (
     calibrated,
     decision_values,
     from_values,
@@ -15,9 +15,9 @@ from separatrix.onnx.decisions import (
     vote,
     winners,
 )
-from separatrix.onnx.graph import Prediction, Tensor, dense
-from separatrix.onnx.kernels import kernel_scores, kernel_with_rows
-from separatrix.onnx.linear import require_one_hypothesis
+from separatrix.onnx.kernel_graphs import kernel_scores, kernel_with_rows
+from separatrix.onnx.linear_graphs import require_one_hypothesis
+from separatrix.onnx.onnx_graph import Prediction, Tensor, dense
 
 
 def support_vectors(model: Any, x: Tensor) -> Prediction:

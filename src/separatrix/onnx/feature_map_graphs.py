@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.graph import Tensor, dense
+from separatrix.onnx.onnx_graph import Tensor, dense
 
 
 def polynomial_map(model: Any, x: Tensor) -> Tensor:

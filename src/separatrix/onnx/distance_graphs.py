@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from separatrix.onnx.graph import Graph, Tensor
+from separatrix.onnx.onnx_graph import OnnxGraph, Tensor
 from separatrix.runtime.simd import CHUNK, SUMS
 from separatrix.types import Matrix, Vector
 
@@ -72,7 +72,7 @@ def _sum_differences(x: Tensor, Z: Matrix, term: Term) -> Tensor:
     return graph.node("Scan", start, *sides, body=_add_feature(graph, term), num_scan_inputs=2)
 
 
-def _add_feature(graph: Graph, term: Term) -> object:
+def _add_feature(graph: OnnxGraph, term: Term) -> object:
     """The body of the scan: the sum so far, (n, m), plus the function of x_j - z_j of one feature."""
     from onnx import TensorProto, helper
 

@@ -31,7 +31,7 @@ class Tensor:
 
     __array_ufunc__ = None  # an array on the left leaves its operators to this class
 
-    def __init__(self, graph: Graph, name: str) -> None:
+    def __init__(self, graph: OnnxGraph, name: str) -> None:
         self.graph, self.name = graph, name
 
     def op(self, kind: str, *others: Any, **attributes: Any) -> Tensor:
@@ -121,7 +121,7 @@ class Tensor:
         return self.column().equals(np.arange(k))
 
 
-class Graph:
+class OnnxGraph:
     """The graph of one estimator inside a model that skl2onnx converts."""
 
     DOUBLE, INT64 = 11, 7  # of onnx.TensorProto

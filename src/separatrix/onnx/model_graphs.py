@@ -11,9 +11,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from separatrix.errors import UnsupportedError
-from separatrix.onnx import feature_maps, kernel_machines, linear, naive_bayes, neighbors
-from separatrix.onnx.graph import Prediction, Tensor, dense, refuse
-from separatrix.onnx.kernels import kernel_scores
+from separatrix.onnx import feature_map_graphs as feature_maps
+from separatrix.onnx import kernel_machine_graphs as kernel_machines
+from separatrix.onnx import linear_graphs as linear
+from separatrix.onnx import naive_bayes_graphs as naive_bayes
+from separatrix.onnx import neighbor_graphs as neighbors
+from separatrix.onnx.kernel_graphs import kernel_scores
+from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
 from separatrix.types import Vector
 
 

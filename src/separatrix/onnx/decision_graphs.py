@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.calibration import Calibration
-from separatrix.onnx.graph import Prediction, Tensor
+from separatrix.onnx.onnx_graph import Prediction, Tensor
 from separatrix.solvers.decomposition import coding, pairs
 from separatrix.types import Matrix
 
@@ -115,10 +115,10 @@ def couple_pairs(sides: Tensor, k: int) -> Tensor:
     sides = sides.op("Max", 1e-7).op("Min", 1.0 - 1e-7)
     first, second = pairs(k).T
     p = len(first)
-    place = np.full((k, k), 2 * p)  # of each entry of R among sides, the other sides, and 0
-    place[first, second], place[second, first] = np.arange(p), p + np.arange(p)
+    position = np.full((k, k), 2 * p)  # of each entry of R among sides, the other sides, and 0
+    position[first, second], position[second, first] = np.arange(p), p + np.arange(p)
     parts = graph.concatenate([sides, 1.0 - sides, sides.columns(0) * 0.0])
-    R = parts.columns(*place.ravel().tolist()).op("Reshape", np.array([-1, k, k]))
+    R = parts.columns(*position.ravel().tolist()).op("Reshape", np.array([-1, k, k]))
     Q = (R * R).reduce("Sum", axis=1) * np.eye(k) - R * R.op("Transpose", perm=[0, 2, 1])
     ones = R.reduce("Sum", axis=2) * 0.0 + 1.0
     A = graph.node("Concat", Q + 1.0, ones, axis=2)

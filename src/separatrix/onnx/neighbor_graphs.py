@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.distances import (
+from separatrix.onnx.distance_graphs import (
     absolute_distances,
     squares_from_products,
     squares_of_differences,
     sum_in_order,
     sum_one_by_one,
 )
-from separatrix.onnx.graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
 from separatrix.types import Matrix
 
 SPARE = 8  # rows beyond k whose distances are computed from differences, as products round
@@ -111,27 +111,32 @@ def _search(model: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     whole = bool((np.rint(R) == R).all())  # then products are exact if no mean is subtracted
     shift = np.zeros(R.shape[1]) if whole else R.mean(axis=0)
     approximate = squares_from_products(x - shift, R - shift)
-    if none is None:
-        squares, rows = _nearest_of_candidates(x, R, k, approximate, "Square")
-        return squares if metric == "sqeuclidean" else squares.op("Sqrt"), rows
-    approximate = none.choose(0.0, approximate)  # as far from all rows
-    squares, rows = _nearest_of_candidates(x, R, k, approximate, "Square")
-    return (none.choose(2.0, squares) * 0.5).op("Min", 2.0), rows
+    squares, rows = _nearest_of_candidates(x, R, k, approximate, "Square", none)
+    if metric == "cosine":
+        return (squares * 0.5).op("Min", 2.0), rows
+    return squares if metric == "sqeuclidean" else squares.op("Sqrt"), rows
 
 
 def _nearest_of_candidates(
-    x: Tensor, R: Matrix, k: int, approximate: Tensor, term: str
+    x: Tensor, R: Matrix, k: int, approximate: Tensor, term: str, none: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Distances as the library sums them, and rows, of a few rows that are near but for rounding."""
+    """Distances as the library sums them, and rows, of a few rows that are near but for rounding.
+
+    Samples flagged in `none` are at a squared distance of 2 from all rows.
+    """
     count = min(len(R), k + SPARE)
+    if none is not None:
+        approximate = none.choose(2.0, approximate)
     _, candidates = _smallest(approximate, count)
     candidates, _ = _smallest(candidates, count)  # by number, which decides between equal distances
     parts = []
     for j in range(count):
         gap = x - x.graph.node("Gather", R, candidates.columns(j).vector(), axis=0)
         parts.append(sum_in_order(gap * gap if term == "Square" else gap.op("Abs"), R.shape[1]))
-    distances, places = _smallest(x.graph.concatenate(parts), k)
-    return distances, candidates.op("GatherElements", places, axis=1)
+    exact = x.graph.concatenate(parts)
+    exact = exact if none is None else none.choose(2.0, exact)
+    distances, positions = _smallest(exact, k)
+    return distances, candidates.op("GatherElements", positions, axis=1)
 
 
 def _smallest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.graph import Prediction, Tensor
+from separatrix.onnx.onnx_graph import Prediction, Tensor
 from separatrix.solvers.categorical_bayes import starts_of
 from separatrix.solvers.naive_bayes import EQUAL
 

@@ -14,8 +14,8 @@ from separatrix.estimators.base.support import Support
 from separatrix.kernels.base import Precomputed, Product, Scaled, Sum
 from separatrix.kernels.composed import Normalized, inverse_root
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from separatrix.onnx.distances import absolute_distances, squared_distances
-from separatrix.onnx.graph import Tensor, dense, refuse
+from separatrix.onnx.distance_graphs import absolute_distances, squared_distances
+from separatrix.onnx.onnx_graph import Tensor, dense, refuse
 from separatrix.types import Codes, Matrix
 
 

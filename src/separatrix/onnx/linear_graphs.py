@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.decisions import from_values
-from separatrix.onnx.distances import absolute_distances, squares_from_products
-from separatrix.onnx.graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.decision_graphs import from_values
+from separatrix.onnx.distance_graphs import absolute_distances, squares_from_products
+from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
 from separatrix.solvers.discriminant import quadratic
 from separatrix.solvers.naive_bayes import log_of
 
