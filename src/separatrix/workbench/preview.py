@@ -72,10 +72,8 @@ def _read_guessed(path: str) -> Dataset:
 
 
 def _is_named(data: Dataset) -> bool:
-    """Whether the target has a name that says so."""
-    from separatrix.data.formats.columns import (
-        TARGETS,
-    )  # with pyarrow, which the server does not load
+    """Whether the target has a name that says so; the import loads pyarrow, the server does not."""
+    from separatrix.data.formats.columns import TARGETS
 
     return data.target.casefold() in TARGETS
 
