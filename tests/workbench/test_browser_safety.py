@@ -191,7 +191,7 @@ def storied(tmp_path):
         (tmp_path / "jobs" / job.id / "job.json").write_text(
             job.model_dump_json(), encoding="utf-8"
         )
-    with WorkbenchProcess(tmp_path) as bench:
+    with WorkbenchProcess(tmp_path, "--data", "digits") as bench:
         yield bench
 
 

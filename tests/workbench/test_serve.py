@@ -30,6 +30,7 @@ class IdleBackend:
 
     def __init__(self) -> None:
         self.states: dict[str, bytes] = {}
+        self.former: dict[str, bytes] = {}
         self.life: list[str] = []
 
     def start(self) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 
 from separatrix.data.data_table import NUMERIC, DataTable
 from separatrix.data.dataset import Dataset
-from separatrix.data.formats.columns import TARGETS
 from separatrix.data.limits import Limits
 from separatrix.data.read import TABLES, format_of, read
 from separatrix.errors import DataError
@@ -65,11 +64,18 @@ def _read_guessed(path: str) -> Dataset:
     from separatrix.data.read_table import read_table
 
     data = read_table(path)
-    if data.y is None or data.target.casefold() in TARGETS or not _is_measured(data.y):
+    if data.y is None or _is_named(data) or not _is_measured(data.y):
         return data
     specs = data.X.specs if isinstance(data.X, DataTable) else ()
     categories = [spec.name for spec in specs if spec.role in CATEGORIES]
     return read_table(path, target=categories[0]) if len(categories) == 1 else data
+
+
+def _is_named(data: Dataset) -> bool:
+    """Whether the target has a name that says so; the import loads pyarrow, the server does not."""
+    from separatrix.data.formats.columns import TARGETS
+
+    return data.target.casefold() in TARGETS
 
 
 def _is_measured(y: Any) -> bool:
@@ -83,7 +89,7 @@ def _explain_guess(data: Dataset) -> str:
     """Why a column is taken for the one to predict."""
     if not data.target:
         return ""
-    if data.target.casefold() in TARGETS:
+    if _is_named(data):
         return "by its name"
     if data.y.dtype.kind in "iuf":
         return "the last column"

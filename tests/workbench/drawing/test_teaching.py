@@ -102,6 +102,7 @@ def test_own_classes_are_learned_live_kept_and_exported(tmp_path):
     assert reply["own"] == [{"name": "hat", "count": 5}, {"name": "dog", "count": 5}]
     assert len(reply["answer"]["answers"]) == 9
     assert drawing.state()["problem"] == ""
+    assert drawing.state()["models"][0]["caption"].startswith("the 3 most similar")
     for name, digit in (("hat", "3"), ("dog", "7")):
         verdict = drawing.answer(strokes=HANDWRITING[digit][2])["verdict"]
         assert verdict["label"] == name

@@ -65,8 +65,11 @@ def list_recipes(pictures: Pictures) -> list[Recipe]:
 
 def _for_few(recipe: Recipe, rows: int) -> Recipe:
     """A recipe for a handful of drawings: without calibration, and no more neighbours than rows."""
-    params = {**recipe.params, "n_neighbors": min(FEW_NEIGHBORS, rows), "calibration": None}
-    return replace(recipe, params={k: v for k, v in params.items() if k in recipe.params})
+    neighbors = min(FEW_NEIGHBORS, rows)
+    params = {**recipe.params, "n_neighbors": neighbors, "calibration": None}
+    caption = recipe.caption.replace(f"the {NEIGHBORS} most", f"the {neighbors} most")
+    known = {name: value for name, value in params.items() if name in recipe.params}
+    return replace(recipe, params=known, caption=caption)
 
 
 def choose_gamma(pictures: Pictures) -> float:

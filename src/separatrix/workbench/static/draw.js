@@ -23,6 +23,7 @@ const REST = 5000; // milliseconds, when all is loaded: the worker may be starte
 const WHY = 150; // milliseconds between new reasons while the pen moves: pictures take longer to paint than words
 const QUIET = 700; // milliseconds without a change before the majority is read out
 const INVITES = "Draw a digit on the paper. Every model answers while the pen moves.";
+const OWN = "Draw one of your classes, then press its name. Models answer once two classes have drawings.";
 const ASKS = "Asking the models.";
 const WAITS = "The models are loading: the answers come with them.";
 
@@ -64,6 +65,7 @@ export async function open(view) {
   });
   const tools = makeTools(pad, pen, (value) => { pen = value; keepNow(); });
   const exporter = button("Save model file", onExport, "quiet small", { hidden: true, data: { test: "export-model" } });
+  const heading = h("h1", {}, "Draw a digit");
   const title = h("p", {}, "Models answer while you draw, and show why.");
 
   const results = h("section", { class: "card draw-answers", "aria-label": "Answers", data: { test: "results", answered: "0" } },
@@ -71,7 +73,7 @@ export async function open(view) {
     h("div", { class: "draw-head" }, h("h2", {}, "Each model"), pace, exporter), answers.list,
     foot);
   fill(view,
-    h("div", { class: "intro" }, h("h1", {}, "Draw a digit"), title),
+    h("div", { class: "intro" }, heading, title),
     h("div", { class: "draw-page" },
       h("div", { class: "draw-left" },
         h("div", { class: "draw-frame" }, pad.element),
@@ -86,7 +88,7 @@ export async function open(view) {
   const titles = () => new Map((state?.models ?? []).map((model) => [model.key, model.title]));
   const keepNow = () => save(pad.strokes(), answers.wanted(), pen);
   const side = () => state?.data.find((set) => set.name === state.current)?.side ?? null;
-  const hint = () => (!hasInk() ? INVITES : state?.ready ? ASKS : WAITS);
+  const hint = () => (!hasInk() ? (state?.own ? OWN : INVITES) : state?.own && !state.models.length ? OWN : state?.ready ? ASKS : WAITS);
   const hasInk = () => pad.strokes().length > 0;
 
   /** Ask for what is on the paper now. One question at a time, the newest next. */
@@ -223,6 +225,7 @@ export async function open(view) {
     if (now.classes.length || now.own) teach.setClasses(now.classes, now.own);
     teach.setCorrections(now.corrections);
     own.show(now.own);
+    heading.textContent = now.own ? "Draw your own classes" : "Draw a digit";
     exporter.hidden = !now.models.length;
     showTally();
     notice.hidden = !now.problem;
