@@ -19,7 +19,7 @@ from separatrix.accel.dispatch import NotServed, prefer_theirs
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.prepare import Training, generator
 from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.support_scores import score_samples
+from separatrix.estimators.base.support_scores import score_samples, score_tolerance
 from separatrix.estimators.base.svc_fit import SvcState, solve_svc
 from separatrix.estimators.nu_svc import NuSVC
 from separatrix.estimators.svc import SVC
@@ -190,10 +190,8 @@ def _scores(estimator: Any, X: Any) -> Matrix:
         return np.tile(support.intercept, (X.shape[0], 1))
     if precomputed:
         return np.asarray(support.scores(np.asarray(X, np.float64)[:, estimator.support_]))
-    options: dict[str, Any] = {
-        "tolerance": min(estimator.tol, TOLERANCE),
-        "threads": thread_count(),
-    }
+    tolerance = score_tolerance(kernel, support, vectors, min(estimator.tol, TOLERANCE))
+    options: dict[str, Any] = {"tolerance": tolerance, "threads": thread_count()}
     parts = score_samples(kernel, support, vectors, X, lambda S: S, **options)
     if parts is None:
         blocks = kernel_blocks(kernel, X, vectors, memory=None, **options)

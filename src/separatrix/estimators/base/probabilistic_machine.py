@@ -21,6 +21,7 @@ from separatrix.estimators.base.multiclass import (
 )
 from separatrix.estimators.base.prepare import Training, prepare, require_fitted
 from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support_scores import score_weight
 from separatrix.estimators.base.support_sum import SupportSum
 from separatrix.estimators.base.svc_fit import EXACT
 from separatrix.kernels.base import Kernel, Precomputed
@@ -84,8 +85,8 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
         """Upper bound of the error of kernel values, from the coefficients once they are known."""
         if "_support" not in self.__dict__:
             return min(TOLERANCE, self._score_error)
-        largest = float(np.sqrt((self._support.coef**2).sum(axis=1)).max())
-        return float(np.clip(10.0 * self._score_error / max(largest, 1e-300), EXACT, TOLERANCE))
+        weight = score_weight(self.kernel_, self._support, self.support_vectors_)
+        return float(np.clip(10.0 * self._score_error / max(weight, 1e-300), EXACT, TOLERANCE))
 
     def _training_policy(self, X: Any, *kernels: Kernel, owner: str | None = None) -> DevicePolicy:
         policy = super()._training_policy(X, *kernels, owner=owner)

@@ -63,6 +63,15 @@ class Support:
         intercept = np.array([fit.intercept for fit in fits])
         return cls(rows, classes, cuts, coef[:, rows], intercept, paired)
 
+    def norms(self) -> Vector:
+        """Euclidean norm of the coefficients of each boundary, (p,)."""
+        squares = self.coef**2
+        if not self.paired:
+            return np.asarray(np.sqrt(squares.sum(axis=1)))
+        sums = np.stack([squares[:, a:b].sum(axis=1) for a, b in pairwise(self.cuts)], axis=1)
+        first, second = pairs(len(self.cuts) - 1).T
+        return np.asarray(np.sqrt(sums[second - 1, first] + sums[first, second]))
+
     def scores(self, K: Any) -> Any:
         """Scores at every boundary from kernel values with the support rows, (m, s) -> (m, p)."""
         if is_tensor(K):

@@ -21,9 +21,10 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.epilogues import Epilogue, kernel_block
 from separatrix.kernels.gram.sources import EPILOGUE_WORK
 from separatrix.kernels.prepared import Vectors, precision, prepare
-from separatrix.kernels.vector_kernels import Linear
+from separatrix.kernels.vector_kernels import Linear, squared_norms
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.device import as_numpy
 from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_scratch
 from separatrix.types import Codes, Matrix, Vector
 
@@ -34,6 +35,8 @@ SCORES = 2**22  # that are held at once
 LINEAR_WORK = 2**23  # multiply-adds of linear scores that are worth a thread
 TILE, TILE_WORK = 2**18, 2**24  # most values of a tile, in a core's cache, and enough multiply-adds
 TILES = 64  # of many samples: fewer and larger ones are faster, but share the work less evenly
+ROOM = 20.0  # `precision` asks for a tenth of a tolerance, and a bound of errors is rarely reached
+_WEIGHTS: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # of the values of each Support
 FEWEST_ROWS = 32  # of a tile: a product of fewer is slow
 
 
@@ -56,6 +59,25 @@ def score_samples(
     if scorer is None or (issparse(X) and not isinstance(scorer, LinearScorer)):
         return None
     return scorer.map(X, function, threads)
+
+
+def score_tolerance(kernel: Kernel, support: Support, vectors: Any, tolerance: float) -> float:
+    """The relative error of kernel values at which scores are off by about `tolerance`, or that if less."""
+    return tolerance * min(1.0, ROOM / max(score_weight(kernel, support, vectors), 1e-300))
+
+
+def score_weight(kernel: Kernel, support: Support, vectors: Any) -> float:
+    """By what relative errors of kernel values are multiplied in scores, about.
+
+    They are independent: those of a sum grow with the norm of its coefficients.
+    """
+    weight = _WEIGHTS.get(support)
+    if weight is None:
+        weight = float(support.norms().max(initial=0.0))
+        if kernel.from_products and len(support.rows):
+            weight *= kernel.resolution(float(squared_norms(as_numpy(vectors)).max()))
+        _WEIGHTS[support] = weight
+    return weight
 
 
 class LinearScorer:

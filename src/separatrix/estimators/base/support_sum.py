@@ -12,7 +12,7 @@ from separatrix.errors import DataError
 from separatrix.estimators.base.kernel_machine import KernelMachine, concatenate
 from separatrix.estimators.base.prepare import check_samples, require_fitted
 from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.support_scores import score_samples
+from separatrix.estimators.base.support_scores import score_samples, score_tolerance
 from separatrix.kernels.base import Precomputed
 from separatrix.kernels.callables import FromCallable
 from separatrix.kernels.prepared import TOLERANCE
@@ -49,9 +49,11 @@ class SupportSum(KernelMachine):
 
     @property
     def _kernel_tolerance(self) -> float:
-        """Upper bound of the error of kernel values: that of the fit, or of a fit to come."""
+        """Upper bound of the error of kernel values: of scores within `tol`, or of a fit to come."""
         tolerance: float = self.__dict__.get("_tolerance", min(self.tol, TOLERANCE))
-        return tolerance
+        if "_support" not in self.__dict__:
+            return tolerance
+        return score_tolerance(self.kernel_, self._support, self.support_vectors_, tolerance)
 
     def _score(self, X: Any, function: Callable[[Any], Any] = lambda S: S) -> Any:
         """`function` of scores at the boundaries, (m, p), itself by default.
