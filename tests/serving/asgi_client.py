@@ -29,7 +29,7 @@ class AsgiClient:
 
     def __init__(self, models, **options):
         sources = tuple(ModelSource(*one) for one in models)
-        options = ServingOptions(sources, **{"access_log": False, **options})
+        options = ServingOptions(sources, **{"access_log": False, "timeout": 120.0, **options})
         self.logged = []
         self.endpoints = Endpoints(
             options,

@@ -45,7 +45,7 @@ class ServingOptions:
     connections: int = 1000
     queue: int = 128
     """Requests that are read or scored at a time; others are answered 429."""
-    reject_delay: float = 1.0
+    reject_delay: float = 2.0
     """Seconds until that answer: clients that ask again at once would take the processor from others."""
     device: str = "auto"
     drain: float = 1.0
