@@ -394,3 +394,13 @@ def test_ties_can_be_broken_by_the_margins():
     model.decision_function_shape = "ovo"
     with pytest.raises(ValueError, match="break_ties must be False"):
         model.predict(X)
+
+
+def test_many_rows_are_scored_as_precisely_as_few_where_kernel_values_cancel():
+    rng = np.random.default_rng(0)
+    X = rng.random((1500, 20)).astype(np.float32)
+    y = (X[:, :5].sum(axis=1) + 0.3 * rng.normal(size=1500) > 2.5).astype(int) + (X[:, 5] > 0.7)
+    model = SVC(kernel="poly", coef0=1.0, gamma=3.0, multi_class="ovr").fit(X, y)
+    many = rng.random((10_000, 20)).astype(np.float32)
+    parts = [model.decision_function(part) for part in np.array_split(many, 20)]
+    np.testing.assert_allclose(model.decision_function(many), np.vstack(parts), atol=1e-3)
