@@ -2,8 +2,8 @@
 Scales and irrelevant features
 ==============================
 
-A distance adds up all features alike. Features of pure noise bury the useful ones, and a feature in small units counts more
-than one in large units: nearest neighbours learn neither to ignore nor to weigh a feature.
+A distance adds up all features alike. Features of pure noise bury the useful ones, and a feature with large numbers counts
+more than one with small numbers: nearest neighbours learn neither to ignore nor to weigh a feature.
 """
 
 import matplotlib.pyplot as plt
