@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "inspect_global_variables": True,
     "image_scrapers": ("gallery_figures.scrape",),
     "reset_modules": ("gallery_figures.reset", "seaborn"),
+    "reset_modules_order": "both",
     "min_reported_time": 15,
     "show_memory": False,
     "show_signature": False,

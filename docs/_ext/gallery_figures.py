@@ -1,4 +1,7 @@
-"""Figures of a gallery script: those of pyplot, and those that `separatrix.plots` made."""
+"""How gallery scripts run: warnings are errors, one style, and figures of pyplot and `separatrix.plots`."""
+
+import contextlib
+import warnings
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
@@ -23,9 +26,9 @@ def scrape(_block, block_vars, gallery_conf):
     figures += [value for value in names.values() if isinstance(value, Figure)]
     paths = []
     for figure in dict.fromkeys(figures):
-        if id(figure) in seen:
+        if figure in seen:
             continue
-        seen.add(id(figure))
+        seen.add(figure)  # kept alive: the identity of a freed figure may be used again
         path = next(block_vars["image_path_iterator"])
         figure.savefig(path, dpi=STYLE["savefig.dpi"], bbox_inches="tight", facecolor="white")
         paths.append(path)
@@ -33,8 +36,14 @@ def scrape(_block, block_vars, gallery_conf):
     return figure_rst(paths, gallery_conf["src_dir"])
 
 
-def reset(_gallery_conf, _name):
-    """The same style for every script."""
+_strict = contextlib.ExitStack()  # open while a script runs
+
+
+def reset(_gallery_conf, name, when):
+    """The same style for every script; a warning of a script, as an exception, stops the build."""
+    _strict.close()
+    if when == "before" and name is not None:
+        _strict.enter_context(warnings.catch_warnings(action="error"))
     mpl.use("agg")
     plt.rcdefaults()
     plt.rcParams.update(STYLE)

@@ -3,8 +3,8 @@ The same search on a GPU
 ========================
 
 ``device="auto"``, the default, uses an NVIDIA GPU where there is one and the problem is large enough; ``"cuda"`` insists and fails with
-a sentence where that is impossible, as on the machine that built this page if it has none. The picture shows recorded times of
-`SVCCV`: see :doc:`the GPU page </gpu>`.
+a sentence where that is impossible, as on the machine that built this page if it has none. The picture shows accuracies, which do not
+depend on the device; measured times are on :doc:`the GPU page </gpu>`.
 """
 
 import matplotlib.pyplot as plt
