@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.data.catalogue import VARIABLE, load
-from separatrix.errors import DeviceError
+from separatrix.errors import DeviceError, MissingDataError
 from separatrix.runtime import device as backends
 
 
@@ -73,7 +73,10 @@ def mnist(n):
     """The first n images and 2,000 to ask about, pixels from 0 to 1."""
     if not os.environ.get(VARIABLE):
         raise SkipTest(f"{VARIABLE} is not set: no MNIST here")
-    data = load("mnist")
+    try:
+        data = load("mnist")
+    except MissingDataError as error:
+        raise SkipTest(str(error)) from None
     return data.X[:n] / 255.0, data.y[:n], data.X_test[:2000] / 255.0, data.y_test[:2000]
 
 

@@ -74,8 +74,9 @@ def score_weight(kernel: Kernel, support: Support, vectors: Any) -> float:
     weight = _WEIGHTS.get(support)
     if weight is None:
         weight = float(support.norms().max(initial=0.0))
-        if kernel.from_products and len(support.rows):
-            weight *= kernel.resolution(float(squared_norms(as_numpy(vectors)).max()))
+        if kernel.takes == "vectors" and kernel.from_products and kernel.base is None:
+            largest = squared_norms(as_numpy(vectors)).max(initial=0.0)
+            weight *= kernel.resolution(float(largest))
         _WEIGHTS[support] = weight
     return weight
 
