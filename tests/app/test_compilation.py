@@ -12,20 +12,23 @@ from separatrix.estimators.registry import REGISTRY, SUITE
 
 FIRST_FIT = """
 import numpy as np
+import scipy.sparse
 from numba.core import event
 compiled = event.RecordingListener()
 event.register("numba:compile", compiled)
 from separatrix import {model}
 rng = np.random.default_rng(1)
 X, y = rng.normal(size=({rows}, 20)), rng.integers(0, 4, size={rows})
+if {sparse}:
+    X = scipy.sparse.random_array(({rows}, {sparse}), density=0.001, format="csr", rng=rng)
 {model}({options}).fit(X, y).predict(X[:5])
 names = [found.data["dispatcher"].__qualname__ for _, found in compiled.buffer if found.is_start]
 print(*names, sep=", ")
 """
 
 
-def compiled_by(model, options="", rows=300):
-    code = FIRST_FIT.format(model=model, options=options, rows=rows)
+def compiled_by(model, options="", rows=300, sparse=0):
+    code = FIRST_FIT.format(model=model, options=options, rows=rows, sparse=sparse)
     return subprocess.check_output([sys.executable, "-c", code], text=True).strip()
 
 
@@ -68,6 +71,13 @@ def test_a_first_fit_finds_everything_compiled(empty_cache, monkeypatch):
 )
 def test_everyday_fits_compile_nothing_after_the_command(compiled_once, model, options, rows):
     assert compiled_by(model, options, rows) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["LinearSVC", "LogisticRegression"])
+@pytest.mark.parametrize("features", [10_000, 100_000])
+def test_fits_to_texts_compile_nothing_after_the_command(compiled_once, model, features):
+    assert compiled_by(model, sparse=features) == ""
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,12 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "KNeighborsClassifier": ({"weights": "distance"},),
 }
 ONLY = {"CategoricalNB": ("uint8", "binary")}  # tables of classifiers that do not take all
-TABLES = ("dense", "large", "float32", "uint8", "binary", "sparse")
+WIDTHS = {"sparse": 8, "wide": 5_000, "text": 70_000}  # indices of one, two and four bytes
+TABLES = ("dense", "large", "float32", "uint8", "binary", *WIDTHS)
+MANY_FEATURES = (  # what is fitted to wide tables
+    *("LogisticRegression", "LinearSVC", "SubgradientSVC", "Perceptron"),
+    *("PassiveAggressiveClassifier", "MultinomialNB", "ComplementNB", "BernoulliNB"),
+)
 FEW, MANY = 400, 2200  # rows of a kernel matrix in float64, and of one in float32
 
 
@@ -65,7 +70,8 @@ def compile_models(
     models
         Names of classifiers, from `MODELS`.
     tables
-        Kinds of samples, from `TABLES`; "large" is for more than 2,000 dense samples.
+        Kinds of samples, from `TABLES`; "large" is for more than 2,000 dense samples, "wide" and "text"
+        are sparse with up to 65,536 and more features.
     progress
         Whether to draw a progress bar on stderr. None: if stderr is a terminal.
     """
@@ -114,7 +120,8 @@ def _main(tables: str, *models: str) -> None:
 
 def _fit(model: str, table: str) -> None:
     """Fit a classifier to a generated table, and predict some of its rows."""
-    if table not in ONLY.get(model, TABLES):
+    wide = WIDTHS.get(table, 0) > WIDTHS["sparse"]
+    if table not in ONLY.get(model, TABLES) or (wide and model not in MANY_FEATURES):
         return
     X, y = _samples(table)
     for options in ({}, *OPTIONS.get(model, ())):
@@ -132,7 +139,11 @@ def _samples(table: str) -> tuple[Any, Any]:
         return X.astype(table), y
     if table == "binary":
         return (X > 1).astype(float), y
-    return csr_array(np.where(X > 1, X, 0.0)) if table == "sparse" else X, y
+    if table not in WIDTHS:
+        return X, y
+    rows, columns = np.nonzero(X > 1)
+    step = WIDTHS[table] // X.shape[1]
+    return csr_array((X[rows, columns], (rows, step * columns)), (len(y), WIDTHS[table])), y
 
 
 if __name__ == "__main__":
