@@ -13,7 +13,7 @@ from numba.core.dispatcher import Dispatcher
 import separatrix
 from separatrix.errors import MissingPackageError
 
-OPTIONAL = ("torch", "triton", "fastapi", "starlette", "uvicorn", "jinja2", "matplotlib")
+OPTIONAL = ("torch", "triton", "fastapi", "starlette", "uvicorn", "orjson", "jinja2", "matplotlib")
 COMPILED = "SEPARATRIX_TEST_COMPILED"  # an empty folder, filled here for all other tests
 
 
