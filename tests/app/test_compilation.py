@@ -18,17 +18,18 @@ compiled = event.RecordingListener()
 event.register("numba:compile", compiled)
 from separatrix import {model}
 rng = np.random.default_rng(1)
-X, y = rng.normal(size=({rows}, 20)), rng.integers(0, 4, size={rows})
+X, y = rng.normal(size=({rows}, {features})), rng.integers(0, 4, size={rows})
 if {sparse}:
     X = scipy.sparse.random_array(({rows}, {sparse}), density=0.001, format="csr", rng=rng)
-{model}({options}).fit(X, y).predict(X[:5])
+{model}({options}).fit(X, y).predict(X[:{asked}])
 names = [found.data["dispatcher"].__qualname__ for _, found in compiled.buffer if found.is_start]
 print(*names, sep=", ")
 """
 
 
-def compiled_by(model, options="", rows=300, sparse=0):
-    code = FIRST_FIT.format(model=model, options=options, rows=rows, sparse=sparse)
+def compiled_by(model, options="", rows=300, **more):
+    words = {"features": 20, "sparse": 0, "asked": 5, **more}
+    code = FIRST_FIT.format(model=model, options=options, rows=rows, **words)
     return subprocess.check_output([sys.executable, "-c", code], text=True).strip()
 
 
@@ -71,6 +72,13 @@ def test_a_first_fit_finds_everything_compiled(empty_cache, monkeypatch):
 )
 def test_everyday_fits_compile_nothing_after_the_command(compiled_once, model, options, rows):
     assert compiled_by(model, options, rows) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "features"), [(9000, 200), (30_000, 12)])
+def test_neighbors_of_other_shapes_compile_nothing_after_the_command(compiled_once, rows, features):
+    found = compiled_by("KNeighborsClassifier", rows=rows, features=features, asked=3000)
+    assert found == ""
 
 
 @pytest.mark.slow

@@ -49,7 +49,8 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
 }
 ONLY = {"CategoricalNB": ("uint8", "binary")}  # tables of classifiers that do not take all
 WIDTHS = {"sparse": 8, "wide": 5_000, "text": 70_000}  # indices of one, two and four bytes
-TABLES = ("dense", "large", "float32", "uint8", "binary", *WIDTHS)
+SHAPES = {"broad": (5_000, 256), "long": (20_000, 16)}  # dense, for other indices of neighbours
+TABLES = ("dense", "large", "float32", "uint8", "binary", *WIDTHS, *SHAPES)
 MANY_FEATURES = (  # what is fitted to wide tables
     *("LogisticRegression", "LinearSVC", "SubgradientSVC", "Perceptron"),
     *("PassiveAggressiveClassifier", "MultinomialNB", "ComplementNB", "BernoulliNB"),
@@ -71,7 +72,7 @@ def compile_models(
         Names of classifiers, from `MODELS`.
     tables
         Kinds of samples, from `TABLES`; "large" is for more than 2,000 dense samples, "wide" and "text"
-        are sparse with up to 65,536 and more features.
+        are sparse with up to 65,536 and more features, "broad" and "long" for neighbours.
     progress
         Whether to draw a progress bar on stderr. None: if stderr is a terminal.
     """
@@ -123,18 +124,22 @@ def _fit(model: str, table: str) -> None:
     wide = WIDTHS.get(table, 0) > WIDTHS["sparse"]
     if table not in ONLY.get(model, TABLES) or (wide and model not in MANY_FEATURES):
         return
+    if table in SHAPES and model != "KNeighborsClassifier":
+        return
     X, y = _samples(table)
     for options in ({}, *OPTIONS.get(model, ())):
         fitted = getattr(separatrix, model)(**options).fit(X, y)
-        fitted.predict(X if table == "large" else X[:10])  # many have other loops than few
+        many = table == "large" or table in SHAPES  # which have other loops than few
+        fitted.predict(X[:2200] if many else X[:10])
         if hasattr(fitted, "predict_proba"):
             fitted.predict_proba(X[:10])
 
 
 def _samples(table: str) -> tuple[Any, Any]:
     """Samples of three classes, none with a negative value."""
-    y = np.arange(MANY if table == "large" else FEW) % 3
-    X = abs(np.random.default_rng(0).normal(y[:, None], 1.0, size=(len(y), 8)))
+    n, d = SHAPES.get(table, (MANY if table == "large" else FEW, 8))
+    y = np.arange(n) % 3
+    X = abs(np.random.default_rng(0).normal(y[:, None], 1.0, size=(n, d)))
     if table in ("float32", "uint8"):
         return X.astype(table), y
     if table == "binary":
