@@ -251,7 +251,7 @@ def test_missing_the_tolerance_is_said_with_numbers_and_what_to_change(model):
     ],
 )
 def test_the_solver_is_chosen_and_says_why(options, n, d, words, monkeypatch):
-    monkeypatch.setattr("separatrix.estimators.linear_svc.DIRECT", 70)
+    monkeypatch.setattr("separatrix.estimators.base.linear_plan.DIRECT", 70)
     rng = np.random.default_rng(0)
     samples = csr_array((rng.random(size=(n, d)) < 0.02).astype(float))
     fitted = LinearSVC(random_state=0, **options).fit(samples, np.arange(n) % 2)

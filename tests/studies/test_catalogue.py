@@ -150,7 +150,7 @@ def test_the_device_reaches_every_model_that_has_one():
     models += mnist_all.classifiers(0, "cpu").values()
     found = [model.device for model in models if hasattr(model, "device")]
     assert set(found) == {"cpu"}
-    assert len(found) == 7 + 7 + 7 + 4 + 9 + 4
+    assert len(found) == 7 + 7 + 7 + 4 + 9 + 12
     assert make("mnist-parity", quick=True, device="cpu").steps[0].run.__self__.device == "cpu"
 
 
@@ -194,14 +194,14 @@ def test_shared_neighbours_are_searched_for_on_the_device_of_the_file(no_gpu, tm
 
 
 def test_a_device_from_outside_holds_for_all_models_of_a_file(no_gpu):
-    models = (placed(NEIGHBORS, "cuda"), {**MACHINE, "scale": "standard"}, {"type": "GaussianNB"})
+    models = (placed(NEIGHBORS, "cuda"), {**MACHINE, "scale": "standard"}, {"type": "NearestCentroid"})
     found = models_of(written(*models, device="cpu"))
     assert [model.get_params().get("svc__device", "cpu") for model in found] == ["cpu"] * 4
     assert found[0].device == "cpu"
     with pytest.raises(DeviceError, match="there is no GPU"):
         written(*models, device="cuda")
     with pytest.raises(UnsupportedError, match="no part of this model can run on a GPU"):
-        written({"type": "GaussianNB"}, device="cuda")
+        written({"type": "NearestCentroid"}, device="cuda")
 
 
 def test_a_word_that_is_no_device_is_refused_in_a_file():

@@ -39,19 +39,21 @@ def classifiers(seed: int, device: str = "auto") -> dict[str, Any]:
     """Classifiers for pixels from 0 to 1, cheapest first."""
     quartic = Polynomial(4, gamma=255.0**2, coef0=1.0)  # (1 + x.z)^4 of the raw pixels
     return {
-        "naive Bayes, multinomial": sx.MultinomialNB(),
-        "naive Bayes, Bernoulli": sx.BernoulliNB(binarize=0.5),
-        "naive Bayes, Gaussian": sx.GaussianNB(var_smoothing=0.01),
-        "least squares": sx.LeastSquaresClassifier("loo"),
-        "linear discriminant": sx.LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
-        "quadratic discriminant": sx.QuadraticDiscriminantAnalysis(reg_param=0.1),
+        "naive Bayes, multinomial": sx.MultinomialNB(device=device),
+        "naive Bayes, Bernoulli": sx.BernoulliNB(binarize=0.5, device=device),
+        "naive Bayes, Gaussian": sx.GaussianNB(var_smoothing=0.01, device=device),
+        "least squares": sx.LeastSquaresClassifier("loo", device=device),
+        "linear discriminant": sx.LinearDiscriminantAnalysis(
+            solver="lsqr", shrinkage="auto", device=device
+        ),
+        "quadratic discriminant": sx.QuadraticDiscriminantAnalysis(reg_param=0.1, device=device),
         "perceptron": sx.Perceptron(max_iter=20, multi_class="auto", random_state=seed),
         "perceptron, averaged": sx.Perceptron(
             max_iter=20, multi_class="auto", predictor="average", random_state=seed
         ),
         "subgradient SVM": sx.SubgradientSVC(alpha=0.1, mu=1e-4, eps=1e-5, max_iter=300),
-        "linear SVM": sx.LinearSVC(C=0.1, random_state=seed),
-        "logistic regression": sx.LogisticRegression(C=1.0),
+        "linear SVM": sx.LinearSVC(C=0.1, random_state=seed, device=device),
+        "logistic regression": sx.LogisticRegression(C=1.0, device=device),
         "nearest neighbours": sx.KNeighborsClassifier(3, ties="nearest", device=device),
         "kernel perceptron, degree 4": sx.KernelPerceptron(
             quartic,

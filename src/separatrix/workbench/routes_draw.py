@@ -13,7 +13,7 @@ from separatrix.workbench.drawing.requests import (
     AnswerRequest,
     ClassesRequest,
     DataRequest,
-    ExportRequest,
+    ExportModelRequest,
     LearnRequest,
 )
 from separatrix.workbench.replies import json_reply, read_body
@@ -39,7 +39,7 @@ FORWARDED: dict[str, type[StrictModel]] = {
     "learn": LearnRequest,
     "undo": EmptyRequest,
     "forget": EmptyRequest,
-    "export": ExportRequest,
+    "export": ExportModelRequest,
 }
 
 

@@ -58,8 +58,8 @@ def compute_ranges(X: Any, lower: float, upper: float, target: LabelRange | None
     np.maximum.at(greatest, X.indices, X.data)
     omitted = np.bincount(X.indices, minlength=width) < n
     omitted[:1] = False  # index 0 is not a feature in LIBSVM: a missing entry is not 0
-    least[omitted] = np.minimum(least[omitted], 0.0)
-    greatest[omitted] = np.maximum(greatest[omitted], 0.0)
+    least[omitted & ~(least < 0.0)] = 0.0  # -0 too, as LIBSVM
+    greatest[omitted & ~(greatest > 0.0)] = 0.0
     return Ranges(lower, upper, least, greatest, target)
 
 

@@ -64,7 +64,7 @@ class ClassesRequest(StrictModel):
         return self
 
 
-class ExportRequest(StrictModel):
+class ExportModelRequest(StrictModel):
     """The file of a model."""
 
     model: Annotated[str, Field(max_length=200)]

@@ -186,8 +186,8 @@ def _picture_of_pairs(
         x0, x1, y0, y1 = window
         across = x0 + (np.arange(grid) + 0.5) / grid * (x1 - x0)
         upward = y0 + (np.arange(grid) + 0.5) / grid * (y1 - y0)
-        places = np.stack(np.meshgrid(across, upward), axis=-1).reshape(-1, 2)
-        seen = model[0].transform(places) if isinstance(model, Pipeline) else places
+        positions = np.stack(np.meshgrid(across, upward), axis=-1).reshape(-1, 2)
+        seen = model[0].transform(positions) if isinstance(model, Pipeline) else positions
         support = np.flatnonzero(state.alpha)
         K = final_estimator(model).kernel_.block(seen, Z[support])
         scores = K @ (state.alpha * y)[support] + state.intercept
