@@ -69,5 +69,4 @@ if tasks:
         panel.barh(["worker 0"], [0], color=color, label=kind)
     panel.set_xlabel("seconds")
     panel.legend(ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.3), frameon=False)
-    figure.tight_layout()
     plt.show()
