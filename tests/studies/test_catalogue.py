@@ -194,7 +194,11 @@ def test_shared_neighbours_are_searched_for_on_the_device_of_the_file(no_gpu, tm
 
 
 def test_a_device_from_outside_holds_for_all_models_of_a_file(no_gpu):
-    models = (placed(NEIGHBORS, "cuda"), {**MACHINE, "scale": "standard"}, {"type": "NearestCentroid"})
+    models = (
+        placed(NEIGHBORS, "cuda"),
+        {**MACHINE, "scale": "standard"},
+        {"type": "NearestCentroid"},
+    )
     found = models_of(written(*models, device="cpu"))
     assert [model.get_params().get("svc__device", "cpu") for model in found] == ["cpu"] * 4
     assert found[0].device == "cpu"
