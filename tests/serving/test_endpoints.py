@@ -5,7 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from tests.serving.asgi_client import AsgiClient
 from tests.serving.conftest import COLUMNS
+
+from separatrix import LogisticRegression, TableEncoder, save
 
 IRIS = "/predict?model=iris"
 
@@ -61,6 +65,21 @@ def test_mixed_columns_take_numbers_texts_and_null(client, jobs):
     assert found["labels"][:3] == model.predict(frame[:3]).tolist()
     assert found["labels"][3] in ("yes", "no")
     assert found["version"] == "7"
+
+
+def test_columns_that_the_fit_dropped_may_be_left_out_or_sent(jobs, tmp_path):
+    frame = jobs[2].assign(number=[f"N{i:04d}" for i in range(len(jobs[2]))])
+    model = make_pipeline(TableEncoder(), LogisticRegression()).fit(frame, frame.age > 45)
+    client = AsgiClient([("ages", "1", save(model, tmp_path / "ages.model"))])
+    whole = json.loads(frame[:3].to_json(orient="records"))
+    without = [{name: cell for name, cell in row.items() if name != "number"} for row in whole]
+
+    answers = [client.post("/predict", rows).json()["labels"] for rows in (whole, without)]
+    body = frame[:3].to_csv(index=False).encode()
+    csv = client.post("/predict", headers=[("Content-Type", "text/csv")], body=body).json()
+
+    assert answers[0] == answers[1] == csv["labels"] == model.predict(frame[:3]).tolist()
+    assert client.post("/predict", [{**whole[0], "name": "x"}]).status == 422
 
 
 def test_an_explanation_names_the_features_that_decided(client, iris):

@@ -126,7 +126,7 @@ def _cells(model: ServedModel, row: Any, number: int) -> Sequence[Any]:
 
 
 def _require_columns(model: ServedModel, found: Sequence[str], where: str) -> None:
-    unknown = [name for name in found if name not in model.columns]
+    unknown = [name for name in found if name not in model.column_set | model.dropped]
     if unknown:
         refuse(f"{where}: the model has no column {shorten(repr(unknown[0]))}")
     missing = [name for name in model.columns if name not in found]

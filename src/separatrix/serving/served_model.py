@@ -44,6 +44,8 @@ class ServedModel:
         self.specs = self._specs(inner)
         self.columns = tuple(spec.name for spec in self.specs)
         self.column_set = frozenset(self.columns)
+        known = self.encoder.columns_ if self.encoder is not None else ()
+        self.dropped = frozenset(spec.name for spec in known if not spec.kept)  # such as ids
         steps = [step for _, step in inner.steps] if isinstance(inner, Pipeline) else []
         self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
         self.classes = np.asarray(classes_of(model))
