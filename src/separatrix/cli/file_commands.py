@@ -25,6 +25,7 @@ from separatrix.cli.common import (
     seed_option,
     show_json,
 )
+from separatrix.cli.large_predictions import predict_in_blocks, predict_on_cluster
 from separatrix.cli.model_options import (
     decision_options,
     positive_option,
@@ -309,7 +310,7 @@ def predict(
     `--cluster`, DATA may be larger than memory, and an interrupted run is resumed.
     """
     if cluster is not None:
-        _predict_on_cluster(model, Path(data), out, cluster, proba, keep, quiet, file)
+        predict_on_cluster(model, Path(data), out, cluster, proba, keep, quiet, file)
         return
     from separatrix.app.novelty import classes_of
     from separatrix.app.predict_from_file import predict_rows, print_predictions, write_predictions
@@ -317,7 +318,7 @@ def predict(
 
     decision = take_decision(file)
     fitted = decision.decide(_load(model, device))
-    if not (keep or as_json) and _predict_in_blocks(fitted, data, out, proba, quiet):
+    if not (keep or as_json) and predict_in_blocks(fitted, data, out, proba, quiet):
         return
     samples = read_for(fitted, data, **file)
     kept = read_columns(data, keep, rows=_count(samples.X), **file) if keep else {}
@@ -335,39 +336,6 @@ def predict(
     else:
         write_predictions(out, labels, classes, P, kept)
         print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
-
-
-def _predict_in_blocks(fitted: Any, data: str, out: Path | None, proba: bool, quiet: bool) -> bool:
-    """Predict a large Parquet file; False for all other data."""
-    from separatrix.app.predict_in_blocks import BlockPredictor, takes_blocks
-
-    if not takes_blocks(fitted, data):
-        return False
-    blocks = BlockPredictor(fitted, Path(data), probabilities=proba)
-    if out is None:
-        blocks.print_csv(sys.stdout)
-    else:
-        print_message(f"wrote {out}, {blocks.write(out)} rows", quiet=quiet)
-    return True
-
-
-def _predict_on_cluster(
-    model: Path,
-    data: Path,
-    out: Path | None,
-    cluster: str,
-    proba: bool,
-    keep: tuple[str, ...],
-    quiet: bool,
-    file: dict[str, Any],
-) -> None:
-    from separatrix.app.predict_on_cluster import predict_on_cluster
-
-    if out is None or keep:
-        raise click.UsageError("--cluster needs --out FOLDER, and has no --keep")
-    options: dict[str, Any] = {"decision": take_decision(file), "probabilities": proba}
-    count = predict_on_cluster(model, data, out, cluster, **options, **file)
-    print_message(f"wrote {out}, {count} Parquet files", quiet=quiet)
 
 
 def _embed(fitted: Any, samples: Any, out: Path | None, *, quiet: bool, as_json: bool) -> None:

@@ -15,8 +15,8 @@ import torch
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.linear_svm.boundary_stops import BoundaryStops
 from separatrix.solvers.linear_svm.dual_descent import LinearFit
-from separatrix.solvers.linear_svm.primal_newton import FLAT, PATIENCE, PROGRESS
 from separatrix.types import Codes, Matrix, Vector
 
 Tensor = Any
@@ -101,36 +101,22 @@ def solve_newton_on(
     at = DeviceBoundaries(X, sides, prices, bias_step)
     above = np.count_nonzero((Y > 0) & (price > 0), axis=1)
     total = np.count_nonzero(price, axis=1)
-    scale = np.maximum(1, np.minimum(above, total - above)) / total * np.sqrt(at.squares())
-    scale[scale == 0.0] = 1.0
-    p = len(Y)
-    stops, steps = np.full(p, "max_iter", dtype=object), np.full(p, max_iter)
-    smallest, lowest, since = np.full(p, np.inf), np.full(p, np.inf), np.zeros(p, np.intp)
-    active: Codes = np.arange(p)
+    fewer = np.maximum(1, np.minimum(above, total - above))
+    stops = BoundaryStops(fewer / total * np.sqrt(at.squares()), tol, max_iter)
     for step in range(max_iter + 1):
-        squares, objectives = at.squares(), at.primal()
-        reached = np.sqrt(squares) / scale
-        solved = (reached <= tol) & (0.5 * squares <= tol * np.maximum(1.0, objectives))
-        better = (squares < 0.9 * smallest) | (objectives < (1.0 - PROGRESS) * lowest)
-        since = np.where(better, 0, since + 1)
-        smallest, lowest = np.minimum(smallest, squares), np.minimum(lowest, objectives)
-        for found, word in ((solved, "tol"), (since > PATIENCE, "flat")):
-            ended = active[found[active]]
-            stops[ended], steps[ended] = word, step
-            active = active[~found[active]]
+        stops.review(step, at.squares(), at.primal())
+        active = stops.active
         if step == max_iter or not len(active):
             break
         if monitor.should_stop():
-            stops[active], steps[active] = "stopped", step
+            stops.end(np.ones(len(active), np.bool_), step, "stopped")
             break
         moved = _advance(at, active)
         monitor.step()
-        stops[active[~moved]], steps[active[~moved]] = "flat", step
-        active = active[moved]
-    flat = stops == "flat"
-    stops[flat] = np.where(reached[flat] <= max(tol, FLAT), "tol", "max_iter")
+        stops.end(~moved, step, "flat")
+    stops.close()
     W, b, nothing = _host(at.W), _host(at.b), np.empty(0)
-    fits = zip(W, b, at.primal(), at.dual(), reached, steps, stops, strict=True)
+    fits = zip(W, b, at.primal(), at.dual(), stops.reached, stops.steps, stops.words, strict=True)
     return [
         LinearFit(w, float(c), nothing, float(P), float(D), float(r), int(s), str(stop))
         for w, c, P, D, r, s, stop in fits

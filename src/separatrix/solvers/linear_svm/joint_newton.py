@@ -18,6 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 from separatrix.runtime.blocks import MEBIBYTE
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
+from separatrix.solvers.linear_svm.boundary_stops import BoundaryStops
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearFit,
     LinearProblem,
@@ -25,9 +26,6 @@ from separatrix.solvers.linear_svm.dual_descent import (
     certify,
 )
 from separatrix.solvers.linear_svm.primal_newton import (
-    FLAT,
-    PATIENCE,
-    PROGRESS,
     SOLVED,
     HingeCurvature,
     Point,
@@ -134,41 +132,25 @@ def _minimise(
     at: Boundaries, tol: float, max_iter: int, threads: int, monitor: FitMonitor
 ) -> list[LinearFit]:
     """Newton steps until each boundary is good enough."""
-    p, n = at.Y.shape
+    n = at.Y.shape[1]
     above = np.count_nonzero(at.Y > 0, axis=1)
     fewer = np.maximum(1, np.minimum(above, n - above))
-    scale = fewer / n * np.sqrt(at.squares())
-    scale[scale == 0.0] = 1.0
-    stops, steps = np.full(p, "max_iter", dtype=object), np.full(p, max_iter)
-    smallest, lowest, since = np.full(p, np.inf), np.full(p, np.inf), np.zeros(p, np.intp)
+    stops = BoundaryStops(fewer / n * np.sqrt(at.squares()), tol, max_iter)
     curvatures = Curvatures(at, threads)
-    active = np.arange(p)
     for step in range(max_iter + 1):
-        squares = at.squares()
-        reached = np.sqrt(squares) / scale
-        objectives = at.primal()
-        solved = (reached <= tol) & (0.5 * squares <= tol * np.maximum(1.0, objectives))
-        better = (squares < 0.9 * smallest) | (objectives < (1.0 - PROGRESS) * lowest)
-        since = np.where(better, 0, since + 1)
-        smallest, lowest = np.minimum(smallest, squares), np.minimum(lowest, objectives)
-        for found, word in ((solved, "tol"), (since > PATIENCE, "flat")):
-            ended = active[found[active]]
-            stops[ended], steps[ended] = word, step
-            active = active[~found[active]]
+        stops.review(step, at.squares(), at.primal())
+        active = stops.active
         if step == max_iter or not len(active):
             break
         towards = curvatures.directions(active, monitor)
         if monitor.should_stop():
-            stops[active], steps[active] = "stopped", step
+            stops.end(np.ones(len(active), np.bool_), step, "stopped")
             break
         lengths = _advance(at, active, towards, threads)
         monitor.step()
-        ended = active[lengths == 0.0]
-        stops[ended], steps[ended] = "flat", step
-        active = active[lengths > 0.0]
-    flat = stops == "flat"
-    stops[flat] = np.where(reached[flat] <= max(tol, FLAT), "tol", "max_iter")
-    return _certify_all(at, reached, steps, stops)
+        stops.end(lengths == 0.0, step, "flat")
+    stops.close()
+    return _certify_all(at, stops.reached, stops.steps, stops.words)
 
 
 def _certify_all(at: Boundaries, reached: Vector, steps: Codes, stops: Any) -> list[LinearFit]:
