@@ -1,6 +1,7 @@
 """Serve a model and ask it: rows by column name, an explanation, the Open Inference Protocol, metrics.
 
-Starts a server of its own on a free port and stops it at the end.
+Starts a server of its own on a free port and stops it at the end. Needs pandas, for the names of
+columns: pip install 'separatrix[serve]' pandas
 """
 
 from __future__ import annotations
