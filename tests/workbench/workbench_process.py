@@ -50,7 +50,7 @@ class WorkbenchProcess:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(self.process.communicate()[1])
-        self._links = [json.loads(line)["url"]]
+        self._links, self._used = [json.loads(line)["url"]], set[str]()
         self.messages: list[str] = []
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -75,8 +75,14 @@ class WorkbenchProcess:
 
     def link(self) -> str:
         """An address that lets one browser in."""
-        until(lambda: self._links, "a link on the terminal")
-        return self._links.pop()
+        # the terminal shows the first link too, perhaps only after it was used
+        found: str = until(lambda: self._unused_link(), "a link on the terminal")
+        self._used.add(found)
+        return found
+
+    def _unused_link(self) -> str | None:
+        newest = self._links[-1]
+        return None if newest in self._used else newest
 
     def get(self, path: str) -> Any:
         """The answer to a question."""
