@@ -101,6 +101,18 @@ def test_lbfgs_is_the_same_to_the_last_bit_for_any_number_of_threads(k, sparse, 
         assert model.n_iter_[0] == alone.n_iter_[0]
 
 
+def test_many_separable_samples_end_near_the_least_objective():
+    # the fit starts from one in sixteen samples, so that the first gradient may be below tol already
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 5))
+    y = X @ rng.normal(size=5) > 0
+
+    found = LogisticRegression(C=1000.0).fit(X, y)
+    least = LogisticRegression(C=1000.0, tol=1e-9).fit(X, y)
+
+    assert found.objective_ <= (1 + 1e-6) * least.objective_
+
+
 @pytest.mark.parametrize("k", [2, 3, 10])
 @pytest.mark.parametrize("units", ["standard", "raw", "sparse"])
 def test_the_objective_at_default_settings_is_no_higher_than_scikit_learns(k, units):

@@ -91,7 +91,7 @@ def solve_newton(
     H, n_iter, stop = now.hessian, 0, ""
     while True:
         stop = stopping_reason(now, n_iter, weight, tol, max_iter, monitor)
-        small = stop == "tol" and H is not None and np.isfinite(gap) and n_iter < max_iter
+        small = stop == "tol" and np.isfinite(gap) and n_iter < max_iter
         if stop and not small:
             break
         if H is None:
