@@ -3,6 +3,7 @@
 from tests.campaigns import (
     certificates,
     differential,
+    limits,
     model_files,
     properties,
     readers,
@@ -12,6 +13,7 @@ from tests.campaigns import (
 CAMPAIGNS = {
     "differential": differential.CAMPAIGN,
     "properties": properties.CAMPAIGN,
+    "limits": limits.CAMPAIGN,
     "certificates": certificates.CAMPAIGN,
     "model-files": model_files.CAMPAIGN,
     "readers": readers.CAMPAIGN,
