@@ -149,6 +149,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     """
 
     _least_weighted: ClassVar[int] = 1
+    _near: ClassVar[Any] = None  # a fitted model to start from, where a search sets it
     penalty: str = choice("l2", "l1")
     loss: str = choice("squared_hinge", "hinge")
     _: KW_ONLY
@@ -255,6 +256,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         columns = columns_of(X, constant) if self.penalty == "l1" else None
         sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
         seeds = rng.integers(1, 2**63, size=sides.shape[1])
+        start = self._start(sides.shape[1], X.shape[1])
         if jointly:
             fits = solve_newton_jointly(
                 samples,
@@ -264,9 +266,12 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 threads=thread_count(self.n_jobs),
+                start=start,
                 monitor=monitor,
             )
             return _gather(fits)
+
+        begin = start and list(zip(*start, strict=True))
 
         def one(c: int) -> LinearFit:
             part, seed = np.flatnonzero(prices[:, c]), int(seeds[c])  # class weights may be 0
@@ -275,7 +280,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             if columns is None:
                 own = samples if whole else self._samples(X[part])
                 problem = LinearProblem(own, side, price, self.loss, self._bias_step)
-                return self._solve(problem, plan, seed, monitor)
+                return self._solve(problem, plan, seed, monitor, begin[c] if begin else None)
             penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
             fit = solve_l1(
                 columns if whole else columns[part],
@@ -300,12 +305,26 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             squared and plan.newton and not plan.passes and not issparse(X) and X.shape[1] <= DIRECT
         )
 
+    def _start(self, p: int, d: int) -> tuple[Matrix, Vector] | None:
+        """Weights and biases of the near model, if there is one of this shape."""
+        if self._near is None or self._near.coef_.shape != (p, d):
+            return None
+        return self._near.coef_, self._near.intercept_
+
     def _solve(
-        self, problem: LinearProblem, plan: SolverPlan, seed: int, monitor: FitMonitor
+        self,
+        problem: LinearProblem,
+        plan: SolverPlan,
+        seed: int,
+        monitor: FitMonitor,
+        begin_at: tuple[Vector, float] | None,
     ) -> LinearFit:
         """Coordinate descent, Newton's method, or both, as planned."""
         limits: dict[str, Any] = {"tol": self.tol, "monitor": monitor}
         begin, start = problem, None
+        if begin_at is not None and not plan.passes and self.loss == "squared_hinge":
+            w, b = begin_at
+            start = LinearFit(w, float(b), np.zeros(len(problem.y)), np.inf, -np.inf, np.inf, 0, "")
         if plan.passes:
             if plan.newton and problem.free:  # only a starting point
                 begin = problem._replace(bias_step=float(problem.samples.squares.mean()) or 1.0)

@@ -70,6 +70,12 @@ class Boundaries:
         if self.bias_step:
             self.g_bias[some] = self.bias_price * self.b[some] - pull.sum(axis=1)
 
+    def move_to(self, W: Matrix, b: Vector) -> None:
+        """Set the weights and biases of all."""
+        self.W, self.b = W.copy(), b.copy()
+        self.Z = (W @ self.samples.X.T + b[:, None]) * self.Y
+        self.update(np.arange(len(b)))
+
     def squares(self) -> Vector:
         """|g|^2 of each, with the bias as the weight of its constant feature."""
         G = self.G
@@ -104,6 +110,7 @@ def solve_newton_jointly(
     tol: float,
     max_iter: int,
     threads: int = 1,
+    start: tuple[Matrix, Vector] | None = None,
     monitor: FitMonitor | None = None,
 ) -> list[LinearFit]:
     """`solve_newton` with the squared hinge for several boundaries over the same dense samples.
@@ -111,6 +118,7 @@ def solve_newton_jointly(
     Given
         Y          sides of the samples, (p, n), +1 or -1
         price      of each sample at each boundary, (p, n), above 0
+        start      weights, (p, d), and biases, (p,), to begin with
         the rest   as in `solve_newton`
 
     Returns a fit for each boundary.
@@ -122,20 +130,28 @@ def solve_newton_jointly(
     for first in range(0, len(Y), at_once):
         part = slice(first, first + at_once)
         size = len(Y[part])
-        start = np.zeros((size, d)), np.zeros(size), np.zeros((size, len(samples.X)))
-        at = Boundaries(samples, Y[part], price[part], bias_step, *start)
-        fits += _minimise(at, tol, max_iter, threads, monitor)
+        zeros = np.zeros((size, d)), np.zeros(size), np.zeros((size, len(samples.X)))
+        at = Boundaries(samples, Y[part], price[part], bias_step, *zeros)
+        begin = None if start is None else (start[0][part], start[1][part])
+        fits += _minimise(at, begin, tol, max_iter, threads, monitor)
     return fits
 
 
 def _minimise(
-    at: Boundaries, tol: float, max_iter: int, threads: int, monitor: FitMonitor
+    at: Boundaries,
+    begin: tuple[Matrix, Vector] | None,
+    tol: float,
+    max_iter: int,
+    threads: int,
+    monitor: FitMonitor,
 ) -> list[LinearFit]:
     """Newton steps until each boundary is good enough."""
     n = at.Y.shape[1]
     above = np.count_nonzero(at.Y > 0, axis=1)
     fewer = np.maximum(1, np.minimum(above, n - above))
     stops = BoundaryStops(fewer / n * np.sqrt(at.squares()), tol, max_iter)
+    if begin is not None:
+        at.move_to(*begin)
     curvatures = Curvatures(at, threads)
     for step in range(max_iter + 1):
         stops.review(step, at.squares(), at.primal())
