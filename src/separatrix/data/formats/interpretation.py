@@ -13,6 +13,7 @@ from separatrix.data.formats.columns import ColumnTable, format_names, without_v
 from separatrix.data.numerals import (
     FEW_WORDS,
     MISSING_WORDS,
+    find_mixture,
     find_unit,
     is_limit,
     is_missing,
@@ -91,6 +92,8 @@ def as_numbers(
         i = int(np.argmin(np.isnan(parsed.values)))
         written = f"numbers in {unit}" if unit else f"numbers written as {parsed.convention}"
         notes.append(f"{name}: {written}: {values[i]!r} is {parsed.values[i]:g}")
+    if mixture := find_mixture([values[i] for i in np.flatnonzero(~np.isnan(parsed.values))]):
+        notes.append(f"{name}: {mixture} are mixed and not converted into each other")
     found = np.append(parsed.values, np.nan)[codes]
     return NumberColumn(found, join_unit(parsed.convention, unit), notes)
 
