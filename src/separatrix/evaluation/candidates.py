@@ -84,9 +84,12 @@ class BuildContext:
             steps.append(("scale", MaxAbsScaler() if near_zero else StandardScaler()))
         return Pipeline([*steps, ("model", model)])
 
-    def search(self, model: Any, **values: Sequence[float]) -> WideningSearchCV:
-        """Choose parameters by folds; the grid widens while the best value lies on its edge."""
-        grid = {name: sorted(of_name) for name, of_name in values.items()}
+    def search(self, model: Any, **values: Sequence[Any]) -> WideningSearchCV:
+        """Choose parameters by folds; a grid of numbers widens while the best lies on its edge."""
+        grid = {
+            name: sorted(some) if all(isinstance(v, int | float) for v in some) else list(some)
+            for name, some in values.items()
+        }
         loose = isinstance(model, LinearSVC | LogisticRegression)
         tol = LINEAR_SEARCH_TOL if loose else None
         return WideningSearchCV(model, grid, cv=self.folds, search_tol=tol)

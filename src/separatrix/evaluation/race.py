@@ -186,6 +186,9 @@ class Race:
         """Evaluate one candidate within a limit; None if it failed or took too long."""
         rows, begun = len(splits[0].train), time.monotonic()
         limit = min(limit, self.left)
+        if limit <= 0:
+            self.result.not_tried[name] = "out of time"
+            return None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
