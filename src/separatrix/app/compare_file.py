@@ -52,6 +52,7 @@ class PreparedComparison(NamedTuple):
     groups: Any  # shape: (n,), or None
     times: Any  # shape: (n,), or None
     notes: list[str]
+    doubts: list[str]  # those of the notes that make errors unsure
 
 
 def compare_data(
@@ -98,7 +99,7 @@ def compare_data(
         progress=progress,
         **file,
     )
-    data, samples, estimators, groups, times, notes = prepared
+    data, samples, estimators, groups, times, notes, doubts = prepared
     _require_writable(out, save_best)
     page_seconds = _page_seconds(budget) if out is not None else 0.0
     comparison = compare(
@@ -142,7 +143,7 @@ def compare_data(
     names = [called] if called else [name] if isinstance(name, str) else list(name)
     more["command"] = _command(names, given, file, baselines, budget)
     more["steps"] = _next_steps(names, comparison, file, save_best)
-    more["notes"] = notes
+    more |= {"notes": notes, "doubts": doubts}
     more["facts"] = {"date": date.today().isoformat()}
     page = write_report(comparison, out / "report.html", data=data, **more)
     return comparison, page, notes
@@ -173,11 +174,12 @@ def prepare_comparison(
     if time is not None:
         times, data = take_times(data, time)
     notes = [f"read {data.reading}"] if data.reading else []
-    notes += [*data.notes, *problems_of(data)]
+    doubts = problems_of(data)
+    notes += [*data.notes, *doubts]
     samples = check_samples(data.X, data.y, missing=True)
     estimators = suite_for(data, models=models, random_state=seed, timed=timed)
     notes += _configure(estimators, device, class_weight)
-    return PreparedComparison(data, samples, estimators, groups, times, notes)
+    return PreparedComparison(data, samples, estimators, groups, times, notes, doubts)
 
 
 def _page_seconds(budget: float | None) -> float:
@@ -185,7 +187,7 @@ def _page_seconds(budget: float | None) -> float:
     if budget is None:
         return 0.0
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0  # not on Windows
-    waiting = min(MOST_WAITING, max(1.0, load / (os.cpu_count() or 1)))
+    waiting = min(MOST_WAITING, max(1.0, (1.0 + load / (os.cpu_count() or 1)) / 2))
     return min(PAGE_SECONDS * waiting, budget / 2)
 
 
