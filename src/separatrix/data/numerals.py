@@ -40,7 +40,9 @@ _SAME_CURRENCY = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _EDGES = rf"^(?:{_SIGNS}|%|\s)+|(?:{_SIGNS}|%|\s)+$"
 _SIGNED = rf"^([+-])(?:{_SIGNS}|\s)+"
 _MINUS = "\u2212"  # the sign that is no hyphen
-_SCRIPTS = "٠۰०০௦๐０"  # zeros of scripts whose digits people write tables in; nine others follow each
+_SCRIPTS = (
+    "٠۰०০௦๐０"  # zeros of scripts whose digits people write tables in; nine others follow each
+)
 _DIGITS = {ord(zero) + i: str(i) for zero in _SCRIPTS for i in range(10)} | {
     ord("٫"): ".",  # the decimal and the thousands sign of Arabic
     ord("٬"): "'",

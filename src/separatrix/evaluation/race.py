@@ -118,7 +118,9 @@ class Race:
         self.budget += LATE
         train, test = self.splits[0]
         rows = train[subsample(self.samples.y[train], min(FIRST_ROWS, len(train)), seed=self.seed)]
-        cheap = sorted(self.models, key=lambda name: (name in self.always, _cost(self.models[name])))
+        cheap = sorted(
+            self.models, key=lambda name: (name in self.always, _cost(self.models[name]))
+        )
         for name in cheap:
             one = self._fit(name, [Split(rows, test[:MOST_TESTED])], self.left)
             if one is not None:
@@ -158,7 +160,7 @@ class Race:
     def _warm_up(self, name: str, train: Codes, test: Codes) -> float:
         """Fit to a few rows, so that loops are compiled; the time of that is added to the budget.
 
-        Processor time shows a compilation: a busy machine does not look like one. Returns the seconds added.
+        Processor time shows a compilation: a busy machine does not look like one. Returns what is added.
         """
         if name in self._warm:
             return 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from typing import Any, NamedTuple
+from unicodedata import digit
 
 import numpy as np
 
@@ -122,7 +123,7 @@ def _may_be_numbers(values: list[str], counts: Any) -> bool:
 
 def _begins_with_zero(values: list[str]) -> bool:
     """Whether a text such as 007 or 01234 shows that these are codes and not numbers."""
-    return any(len(text) > 1 and text[0] == "0" and text[1].isdigit() for text in values)
+    return any(len(text) > 1 and digit(text[0], -1) == 0 and text[1].isdigit() for text in values)
 
 
 def drop_missing_words(category: Category) -> Category:

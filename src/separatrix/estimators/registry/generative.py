@@ -31,7 +31,7 @@ RECORDS = (
                 "lda",
                 "linear discriminant",
                 tuned={"solver": "lsqr"},
-                grid={"shrinkage": ("auto", None)},
+                grid={"shrinkage": ("auto", 0.001)},
                 requires=("table",),
             ),
         ),
