@@ -13,7 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.device_samples import require_room, sample_policy
 from separatrix.estimators.base.kernel_machine import TakesTensors
-from separatrix.estimators.base.linear_machine import SolvedMachine, margin_widths
+from separatrix.estimators.base.linear_machine import (
+    SolvedMachine,
+    margin_widths,
+    starting_point,
+)
 from separatrix.estimators.base.linear_plan import SolverPlan, plan_solver
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.parameters import (
@@ -42,14 +46,9 @@ from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
 from separatrix.types import Matrix, Vector
-from separatrix.validation import (
-    require_choice,
-    require_real,
-)
+from separatrix.validation import require_choice, require_real
 
-PASSES_TOGETHER = (
-    100_000  # of "crammer_singer" for the usual max_iter and more: LIBLINEAR's own limit
-)
+PASSES_TOGETHER = 100_000  # of "crammer_singer" from the usual max_iter on: LIBLINEAR's limit
 USUAL_PASSES = 1000
 GAP, STRICTER = 1e-3, 4  # its largest relative duality gap; tolerances tried for it, each a tenth
 DENSE_ENOUGH = 0.25  # density from which sparse samples are converted to dense ones
@@ -256,7 +255,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         columns = columns_of(X, constant) if self.penalty == "l1" else None
         sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
         seeds = rng.integers(1, 2**63, size=sides.shape[1])
-        start = self._start(sides.shape[1], X.shape[1])
+        start = starting_point(self._near, sides.shape[1], X.shape[1])
         if jointly:
             fits = solve_newton_jointly(
                 samples,
@@ -304,12 +303,6 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         return (
             squared and plan.newton and not plan.passes and not issparse(X) and X.shape[1] <= DIRECT
         )
-
-    def _start(self, p: int, d: int) -> tuple[Matrix, Vector] | None:
-        """Weights and biases of the near model, if there is one of this shape."""
-        if self._near is None or self._near.coef_.shape != (p, d):
-            return None
-        return self._near.coef_, self._near.intercept_
 
     def _solve(
         self,
