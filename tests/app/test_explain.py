@@ -14,7 +14,7 @@ from separatrix import (
     LinearSVC,
     MultinomialNB,
 )
-from separatrix.app.explain import explain
+from separatrix.app.explain import ModelExplanation, explain
 from separatrix.app.predict_from_file import require_samples
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
@@ -219,3 +219,8 @@ def test_texts_are_sequences_too(model, kind):
 def test_samples_of_another_kind_are_refused(model, trained, given, caption):
     with pytest.raises(DataError, match=caption):
         explain(fitted(model, trained), given, row=0)
+
+
+def test_a_category_of_several_lines_is_one_line_of_the_table():
+    words = ModelExplanation("weights", ("feature", "weight"), [("note=one\ntwo", 0.5)])
+    assert str(words).splitlines()[-1].split() == ["note=one", "two", "0.5"]

@@ -132,3 +132,8 @@ def test_numbers_that_are_left_when_a_column_is_taken_are_a_matrix(tmp_path):
     assert rest.kind == "vectors"
     assert rest.X.shape == (40, 2)
     assert rest.X[:, 1].tolist() == [i % 7 for i in range(40)]
+
+
+def test_rows_of_classes_that_occur_once_cannot_be_held_out():
+    with pytest.raises(DataError, match="every class has a single row"):
+        HeldOutRows(folds=5).draw(np.array(["a", "b"]), 0)

@@ -142,7 +142,8 @@ def test_comments_and_units_around_a_header_are_skipped_with_a_note(write):
     body = "".join(f"{i},{2 * i},{'ab'[i % 2]}\n" for i in range(8))
     data = read_table(write("# made by a machine\n# v2\nsize,weight,class\ncm,kg,-\n" + body))
     assert data.notes == (
-        "2 lines above the table skipped: '# made by a machine'",
+        "2 lines above the table skipped: '# made by a machine'; other lines that begin with # are "
+        "skipped as well",
         "row of units below the header skipped: cm, kg, -",
     )
     assert roles(data) == {"size": "number", "weight": "number"}
@@ -259,3 +260,56 @@ def test_missing_values_as_databases_write_them(write):
 def test_labels_that_differ_in_case_are_pointed_out_before_a_fit(write):
     data = read_table(write("x,class\n" + "1,Yes\n2,yes\n3,no\n" * 12))
     assert any("'Yes' and 'yes' differ only in case" in words for words in summarize(data).remarks)
+
+
+def test_digits_of_other_scripts_are_numbers_but_codes_stay_codes(write):
+    arabic = str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫")
+    values = np.round(np.linspace(-3, 1200, 24), 1)
+    found = numbers([f"{value:.1f}".translate(arabic) for value in values], write)
+    np.testing.assert_array_equal(found, values)
+    table = "zip,class\n" + "".join(
+        f"{f'0{i % 5}'.translate(arabic)},{'ab'[i % 2]}\n" for i in range(24)
+    )
+    assert roles(read_table(write(table))) == {"zip": "category"}
+
+
+def test_currencies_and_percents_that_are_mixed_are_pointed_out(write):
+    table = "price,share,plain,class\n" + "".join(
+        f"{'$€'[i % 2]}{i + 1},{i}{'%' * (i % 3 > 0)},${i},{'ab'[i % 2]}\n" for i in range(24)
+    )
+    notes = [note for note in read_table(write(table)).notes if "mixed" in note]
+    assert notes == [
+        "price: EUR and USD are mixed and not converted into each other",
+        "share: % and plain numbers are mixed and not converted into each other",
+    ]
+
+
+def test_lines_of_comment_among_the_rows_are_skipped_if_the_file_begins_with_some(write):
+    lines = TABLE.splitlines()
+    commented = ["# a log", "# of May", *lines[:9], "# restarted", *lines[9:], "# end"]
+    data = read_table(write("\n".join(commented) + "\n"))
+    once = read_table(write(TABLE, "once.csv"))
+    assert data.y.tolist() == once.y.tolist()
+    assert roles(data) == roles(once)
+    assert any("other lines that begin with # are skipped as well" in note for note in data.notes)
+    with pytest.raises(DataFileError, match="fewer than 3 cells"):
+        read_table(write("\n".join([*lines[:9], "# restarted", *lines[9:]]), "none.csv"))
+
+
+def test_a_workbook_whose_name_says_csv_is_read(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [("size", "colour", "class"), *ROWS]:
+        book.active.append(row)
+    path = tmp_path / "export.csv"
+    book.save(path)
+    data = read_table(path)
+    assert data.reading.startswith("export.csv: excel, sheet Sheet, header; 24 rows")
+    assert roles(data) == {"size": "number", "colour": "category"}
+
+
+def test_look_lists_dropped_columns_of_a_table_of_numbers(write):
+    path = write("x,empty,class\n" + "".join(f"{i},,{'ab'[i % 2]}\n" for i in range(24)))
+    columns = summarize(read_labelled(path, ask=False, by_columns=True)).columns
+    assert [(c.name, c.role) for c in columns] == [("x", "number"), ("empty", "constant")]
+    assert isinstance(read_labelled(path).X, np.ndarray)

@@ -178,14 +178,24 @@ def test_an_alarm_during_a_compilation_leaves_numba_intact():
         assert njit(double)(np.ones(3)) == 6.0
 
 
+COMPILER = """
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+"""
+
+
 class Cold(Slow):
-    """Takes a second before its first fit, as if it were compiled."""
+    """Works for a second before its first fit, in a function of the compiler."""
 
     warm = False
 
     def fit(self, X, y):
         if not Cold.warm:
-            time.sleep(1.0)
+            compiler = {"__name__": "numba.pretended", "time": time}
+            exec(COMPILER, compiler)
+            compiler["work"](1.0)
             Cold.warm = True
         return super().fit(X, y)
 
@@ -197,6 +207,35 @@ def test_the_first_fit_on_a_small_table_is_not_part_of_the_budget():
     )
     assert set(found.evaluations) == {"cold", "slow"}
     assert found.not_tried == {}
+
+
+class Waiting(Slow):
+    """Waits in every fit, as on a busy machine, and does not work."""
+
+    def fit(self, X, y):
+        time.sleep(0.3)
+        return super().fit(X, y)
+
+
+def test_waiting_for_a_busy_machine_is_part_of_the_budget():
+    few = slice(0, 300)
+    models = {str(i): Waiting() for i in range(4)}
+    race = Race(
+        models,
+        CheckedSamples(MANY[few], SIGN[few]),
+        random_splits(300, repeats=2, test_size=0.2, seed=0),
+        budget=2.0,
+        random_state=0,
+    )
+    found = race.run()
+    assert race.budget == 2.0  # not longer for fits that only waited
+    assert 0 < len(found.evaluations) < 4
+    assert set(found.not_tried) | set(found.evaluations) == set(models)
+
+
+def test_a_budget_too_short_for_all_still_gives_an_answer():
+    found = compare({"slow": Slow(0, seconds=0.5)}, MANY, SIGN, cv=2, budget=0.05)
+    assert list(found.evaluations) == ["slow"]
 
 
 def test_a_single_split_is_judged_by_its_rows():

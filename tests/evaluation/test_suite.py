@@ -220,3 +220,14 @@ def test_positions_have_one_column_for_each_letter():
 def test_a_profile_of_small_integers_does_not_overflow(kind):
     wide = np.array([[-128, 1, 0], [127, 0, 1], [0, 1, 0], [1, 0, 1]]).astype(kind)
     assert profile(wide, [0, 1, 0, 1]).one_unit == (kind is bool)
+
+
+def test_linear_discriminants_are_not_shrunk_where_that_hurts():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    X = 3 * rng.normal(size=(400, 6)) @ rng.normal(size=(6, 30)) + 0.3 * rng.normal(size=(400, 30))
+    X[:, :5] += 0.5 * y[:, None]  # along directions of little variance, which shrinkage hides
+    wide = rng.normal(size=(60, 50)) + 0.4 * (np.arange(60) % 2)[:, None]
+    for samples, labels, wanted in ((X, y, 0.001), (wide, np.arange(60) % 2, "auto")):
+        model = suite(samples, labels, models=["lda"])["linear discriminant"]
+        assert model.fit(samples, labels)[-1].best_params_ == {"shrinkage": wanted}

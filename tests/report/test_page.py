@@ -266,6 +266,17 @@ def test_the_summary_names_the_best_and_its_error(compared, whole):
     assert whole.summary[0].startswith(f"{name} is best: {best['test_error']:.2f} %")
 
 
+def test_the_summary_has_the_error_of_a_guess_and_doubts_about_the_data(compared):
+    summary = comparison_page(compared, doubts=["two", "of", "three"]).summary
+    counts = np.unique(compared.evaluations[compared.best].y, return_counts=True)[1]
+    guess = 100 * (1 - counts.max() / counts.sum())
+    assert f", against {guess:.1f} % of always predicting " in summary[0]
+    assert [words for words in summary if words.startswith("Careful")] == [
+        "Careful: two.",
+        "Careful: of.",
+    ]
+
+
 def test_a_classifier_is_told_from_the_best_only_where_the_test_does():
     X, y = make_blobs(300, centers=[[0, 0], [3, 3]], random_state=0)
     rng = np.random.default_rng(0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +37,10 @@ from separatrix.report.comparison_page import write_report
 from separatrix.report.page import require_packages
 from separatrix.runtime.progress import busy
 
-RACING_SHARE = 0.7  # of a budget, if the best model is then inspected for the page
+RACING_SHARE = 0.7  # of a budget without the page, if the best model is then inspected for it
+PAGE_SECONDS = 2.5  # to draw a page on an idle machine
+LEAST_RACE = 0.25  # of a budget, whatever reading took
+MOST_WAITING = 8.0  # times as long at most that it is expected to take on a busy one
 
 
 class PreparedComparison(NamedTuple):
@@ -47,6 +52,7 @@ class PreparedComparison(NamedTuple):
     groups: Any  # shape: (n,), or None
     times: Any  # shape: (n,), or None
     notes: list[str]
+    doubts: list[str]  # those of the notes that make errors unsure
 
 
 def compare_data(
@@ -80,6 +86,7 @@ def compare_data(
     folder `out`, and the best classifier, fitted to all rows, to `save_best`. `done` is called with each
     classifier that is finished.
     """
+    begun = monotonic()
     prepared = prepare_comparison(
         *(name, group, time),
         models=models,
@@ -92,8 +99,9 @@ def compare_data(
         progress=progress,
         **file,
     )
-    data, samples, estimators, groups, times, notes = prepared
+    data, samples, estimators, groups, times, notes, doubts = prepared
     _require_writable(out, save_best)
+    page_seconds = _page_seconds(budget) if out is not None else 0.0
     comparison = compare(
         estimators,
         samples,
@@ -104,7 +112,7 @@ def compare_data(
         kind=kind_of(data),
         metric=metric,
         random_state=seed,
-        budget=budget if budget is None or out is None else RACING_SHARE * budget,
+        budget=_racing_seconds(budget, monotonic() - begun, page_seconds),
         baselines=baselines_for(data, seed) if baselines else False,
         progress=progress,
         on_progress=on_progress,
@@ -119,7 +127,7 @@ def compare_data(
                 estimators,
                 samples,
                 features=data.features,
-                limit=_inspection_limit(budget),
+                limit=_inspection_limit(budget, monotonic() - begun + page_seconds),
             )
     if save_best is not None:
         fitted = more.get("fitted", {}).get(comparison.best)
@@ -135,7 +143,7 @@ def compare_data(
     names = [called] if called else [name] if isinstance(name, str) else list(name)
     more["command"] = _command(names, given, file, baselines, budget)
     more["steps"] = _next_steps(names, comparison, file, save_best)
-    more["notes"] = notes
+    more |= {"notes": notes, "doubts": doubts}
     more["facts"] = {"date": date.today().isoformat()}
     page = write_report(comparison, out / "report.html", data=data, **more)
     return comparison, page, notes
@@ -166,16 +174,38 @@ def prepare_comparison(
     if time is not None:
         times, data = take_times(data, time)
     notes = [f"read {data.reading}"] if data.reading else []
-    notes += [*data.notes, *problems_of(data)]
+    doubts = problems_of(data)
+    notes += [*data.notes, *doubts]
     samples = check_samples(data.X, data.y, missing=True)
     estimators = suite_for(data, models=models, random_state=seed, timed=timed)
     notes += _configure(estimators, device, class_weight)
-    return PreparedComparison(data, samples, estimators, groups, times, notes)
+    return PreparedComparison(data, samples, estimators, groups, times, notes, doubts)
 
 
-def _inspection_limit(budget: float | None) -> float | None:
+def _page_seconds(budget: float | None) -> float:
+    """Seconds of a budget that drawing the page will take: more while others use the processor."""
+    if budget is None:
+        return 0.0
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0  # not on Windows
+    waiting = min(MOST_WAITING, max(1.0, (1.0 + load / (os.cpu_count() or 1)) / 2))
+    return min(PAGE_SECONDS * waiting, budget / 2)
+
+
+def _racing_seconds(budget: float | None, spent: float, page: float) -> float | None:
+    """Seconds for the race, if some are spent on reading and others are set aside for a page.
+
+    >>> _racing_seconds(60.0, 2.0, 0.0), round(_racing_seconds(60.0, 2.0, 4.0), 1)
+    (58.0, 37.8)
+    """
+    if budget is None:
+        return None
+    left = max(budget - spent - page, LEAST_RACE * budget)
+    return left if not page else RACING_SHARE * left
+
+
+def _inspection_limit(budget: float | None, spent: float) -> float | None:
     """Seconds for each of three parts of a closer look at the best model."""
-    return None if budget is None else (1 - RACING_SHARE) * budget / 3
+    return None if budget is None else max(budget - spent, 0.0) / 3
 
 
 def _next_steps(

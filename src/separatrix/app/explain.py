@@ -53,7 +53,8 @@ class ModelExplanation:
         return plain
 
     def __str__(self) -> str:
-        cells = [[_shown(value) for value in row] for row in (self.columns, *self.rows)]
+        rows = (self.columns, *self.rows)
+        cells = [[" ".join(_shown(value).split()) for value in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(f"{c:<{w}}" for c, w in zip(r, widths, strict=True)) for r in cells]
         return "\n".join([self.caption, *(line.rstrip() for line in lines)])

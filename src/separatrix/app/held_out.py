@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split, grouped_folds, stratified_folds, stratified_splits
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.decision import BayesDecision
 from separatrix.evaluation.metrics import average_precision
 from separatrix.evaluation.ordered_splits import ordered_splits
@@ -63,6 +63,8 @@ class HeldOutRows:
         if self.test_share is not None and not 0.0 < self.test_share < 1.0:
             raise ParameterError("fit", "test_share", "above 0 and below 1", self.test_share)
         rows, alone = _of_more_than_one(y)
+        if not len(rows):
+            raise DataError("every class has a single row, which cannot be both learned and tested")
         if self.test_share is None:
             found, how = stratified_folds(y[rows], folds=folds, seed=seed), f"{folds} folds"
         else:

@@ -58,11 +58,13 @@ def read_labelled(
     progress: bool | None = None,
     ask: bool = True,
     keep: Sequence[str] = (),
+    by_columns: bool = False,
     **file: Any,
 ) -> Dataset:
     """Read labelled data; `called` replaces the path in messages and pages.
 
-    A table keeps its columns: X is a `DataTable`, or a matrix if all columns are complete numbers. `file`
+    A table keeps its columns: X is a `DataTable`, or, unless `by_columns`, a matrix if all columns that
+    the rules keep are complete numbers. `file`
     holds options of `read_table`, and names of columns for the roles `drop`, `text`, `date`, `category` and
     `number`. With `ask`, a guessed target with very many numbers for classes is an error. Columns in `keep`
     are read even if they are ids, counters or constants.
@@ -76,7 +78,8 @@ def read_labelled(
     with busy(f"reading {called or names[0]}", show=progress):
         if is_table(names, options.get("format")):
             overrides = RoleOverrides(**roles, keep=tuple(keep))
-            data = as_matrix(read_table(names, overrides=overrides, **options))
+            data = read_table(names, overrides=overrides, **options)
+            data = data if by_columns else as_matrix(data)
             if ask and len(data.X) > 1:
                 _require_columns(data)
             question = _doubt_classes(data)

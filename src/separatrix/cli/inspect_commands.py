@@ -81,7 +81,7 @@ def describe_file(data: tuple[str, ...], as_json: bool, **file: Any) -> None:
     from separatrix.app.data_summary import summarize
     from separatrix.app.read_data import read_labelled
 
-    summary = summarize(read_labelled(data, ask=False, **file))
+    summary = summarize(read_labelled(data, ask=False, by_columns=True, **file))
     show_json(summary.as_dict()) if as_json else click.echo(summary)
 
 

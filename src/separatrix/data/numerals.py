@@ -35,9 +35,20 @@ _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
 )
 _SIGNS = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY"
+_CURRENCY = re.compile(_SIGNS)
+_SAME_CURRENCY = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _EDGES = rf"^(?:{_SIGNS}|%|\s)+|(?:{_SIGNS}|%|\s)+$"
 _SIGNED = rf"^([+-])(?:{_SIGNS}|\s)+"
 _MINUS = "\u2212"  # the sign that is no hyphen
+_SCRIPTS = (
+    "٠۰०০௦๐０"  # zeros of scripts whose digits people write tables in; nine others follow each
+)
+_DIGITS = {ord(zero) + i: str(i) for zero in _SCRIPTS for i in range(10)} | {
+    ord("٫"): ".",  # the decimal and the thousands sign of Arabic
+    ord("٬"): "'",
+    ord("٪"): "%",
+    ord(_MINUS): "-",
+}
 _PARENTHESES = rf"^\(\s*((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
 _SIGN_BEHIND = r"^([0-9][0-9.,]*[.,][0-9]+)-$"  # as SAP writes them
 _SPACES = "[ \u00a0\u202f'’]"
@@ -133,7 +144,7 @@ def is_numeral(cell: str) -> bool:
     >>> [cell for cell in ("($5.20)", "(a)", "5.20-", "1-", "−3") if is_numeral(cell)]
     ['($5.20)', '5.20-', '−3']
     """
-    inner = cell.replace(_MINUS, "-")
+    inner = cell.translate(_DIGITS)
     for pattern, to in _CLEANING:
         inner = re.sub(pattern, to, inner)
     return any(matcher.fullmatch(inner) for matcher in _MATCHERS.values())
@@ -238,9 +249,8 @@ def _choose_convention(texts: Sequence[str], weights: Vector) -> str:
 
 def _convert(texts: Sequence[str], convention: str) -> Vector:
     """The numbers of texts, NaN where a text is not one in this convention."""
-    column = pa.array(texts, pa.large_string())
+    column = pa.array(_with_plain_digits(texts), pa.large_string())
     percent = pc.match_substring(column, "%").to_numpy(zero_copy_only=False)
-    column = pc.replace_substring(column, _MINUS, "-")
     for expression, to in _CLEANING:
         column = pc.replace_substring_regex(column, expression, to)
     pattern = "|".join(kind.pattern for kind in _GROUPS[convention])
@@ -254,6 +264,28 @@ def _convert(texts: Sequence[str], convention: str) -> Vector:
     values = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False).astype(float)
     found: Vector = np.where(percent, values / 100.0, values)
     return found
+
+
+def _with_plain_digits(texts: Sequence[str]) -> Sequence[str]:
+    """The texts with digits and signs of other scripts replaced by those of ASCII."""
+    if all(map(str.isascii, texts)):
+        return texts
+    return [text if text.isascii() else text.translate(_DIGITS) for text in texts]
+
+
+def find_mixture(texts: Sequence[str]) -> str:
+    """What numbers of a column must not mix, if they do: percent with other numbers, or currencies.
+
+    >>> find_mixture(["$5", "7 USD", "€6"]), find_mixture(["12 %", "0.3", "0"]), find_mixture(["$5", "6"])
+    ('EUR and USD', '% and plain numbers', '')
+    """
+    found = {_SAME_CURRENCY.get(sign, sign) for text in texts for sign in _CURRENCY.findall(text)}
+    if len(found) > 1:
+        return " and ".join(sorted(found))
+    bare = (text for text in texts if "%" not in text and text.strip("0.,+- "))
+    if any("%" in text for text in texts) and any(is_numeral(text) for text in bare):
+        return "% and plain numbers"
+    return ""
 
 
 def find_boolean(texts: Sequence[str]) -> tuple[str, str] | None:

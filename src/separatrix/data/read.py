@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
@@ -160,6 +161,7 @@ TABLES = frozenset(name for name, format in FORMATS.items() if format.scan)
 
 _SUFFIXES = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
 _HEAD_BYTES = 1 << 16
+_OLD_WORKBOOK = bytes.fromhex("d0cf11e0a1b11ae1")  # .xls
 
 
 def read(
@@ -242,7 +244,7 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
     if not os.path.exists(path) and path != "-":
         path = split_table(path)[0]
     if (by_name := _SUFFIXES.get(unpacked_suffix(path))) is not None:
-        return by_name
+        return "excel" if by_name == "csv" and _is_workbook(path) else by_name
     with open_(path, limits) as source:
         raw = bytes(source.read_up_to(_HEAD_BYTES))
         for name, format in FORMATS.items():
@@ -266,6 +268,22 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
             expected=f"one of the formats {', '.join(FORMATS)}",
             hint="use a suffix such as .csv or .svm, or pass the format: read(..., format=...)",
         )
+
+
+def _is_workbook(path: str) -> bool:
+    """Whether a file is a workbook of Excel, whatever its name says."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(8)
+        if head == _OLD_WORKBOOK:
+            return True
+        if not head.startswith(b"PK\x03\x04"):
+            return False
+        try:
+            return "xl/workbook.xml" in ZipFile(file).namelist()
+        except (BadZipFile, ValueError, OSError, NotImplementedError):
+            return False
 
 
 def _holds_texts(head: bytes) -> bool:

@@ -13,7 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.device_samples import require_room, sample_policy
 from separatrix.estimators.base.kernel_machine import TakesTensors
-from separatrix.estimators.base.linear_machine import SolvedMachine, margin_widths
+from separatrix.estimators.base.linear_machine import (
+    SolvedMachine,
+    margin_widths,
+    starting_point,
+)
 from separatrix.estimators.base.linear_plan import SolverPlan, plan_solver
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.parameters import (
@@ -42,14 +46,9 @@ from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
 from separatrix.types import Matrix, Vector
-from separatrix.validation import (
-    require_choice,
-    require_real,
-)
+from separatrix.validation import require_choice, require_real
 
-PASSES_TOGETHER = (
-    100_000  # of "crammer_singer" for the usual max_iter and more: LIBLINEAR's own limit
-)
+PASSES_TOGETHER = 100_000  # of "crammer_singer" from the usual max_iter on: LIBLINEAR's limit
 USUAL_PASSES = 1000
 GAP, STRICTER = 1e-3, 4  # its largest relative duality gap; tolerances tried for it, each a tenth
 DENSE_ENOUGH = 0.25  # density from which sparse samples are converted to dense ones
@@ -149,6 +148,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     """
 
     _least_weighted: ClassVar[int] = 1
+    _near: ClassVar[Any] = None  # a fitted model to start from, where a search sets it
     penalty: str = choice("l2", "l1")
     loss: str = choice("squared_hinge", "hinge")
     _: KW_ONLY
@@ -255,6 +255,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         columns = columns_of(X, constant) if self.penalty == "l1" else None
         sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
         seeds = rng.integers(1, 2**63, size=sides.shape[1])
+        start = starting_point(self._near, sides.shape[1], X.shape[1])
         if jointly:
             fits = solve_newton_jointly(
                 samples,
@@ -264,9 +265,12 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 threads=thread_count(self.n_jobs),
+                start=start,
                 monitor=monitor,
             )
             return _gather(fits)
+
+        begin = start and list(zip(*start, strict=True))
 
         def one(c: int) -> LinearFit:
             part, seed = np.flatnonzero(prices[:, c]), int(seeds[c])  # class weights may be 0
@@ -275,7 +279,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             if columns is None:
                 own = samples if whole else self._samples(X[part])
                 problem = LinearProblem(own, side, price, self.loss, self._bias_step)
-                return self._solve(problem, plan, seed, monitor)
+                return self._solve(problem, plan, seed, monitor, begin[c] if begin else None)
             penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
             fit = solve_l1(
                 columns if whole else columns[part],
@@ -301,11 +305,19 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         )
 
     def _solve(
-        self, problem: LinearProblem, plan: SolverPlan, seed: int, monitor: FitMonitor
+        self,
+        problem: LinearProblem,
+        plan: SolverPlan,
+        seed: int,
+        monitor: FitMonitor,
+        begin_at: tuple[Vector, float] | None,
     ) -> LinearFit:
         """Coordinate descent, Newton's method, or both, as planned."""
         limits: dict[str, Any] = {"tol": self.tol, "monitor": monitor}
         begin, start = problem, None
+        if begin_at is not None and not plan.passes and self.loss == "squared_hinge":
+            w, b = begin_at
+            start = LinearFit(w, float(b), np.zeros(len(problem.y)), np.inf, -np.inf, np.inf, 0, "")
         if plan.passes:
             if plan.newton and problem.free:  # only a starting point
                 begin = problem._replace(bias_step=float(problem.samples.squares.mean()) or 1.0)

@@ -97,7 +97,8 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         Must be False: a dual form is not supported.
     tol
         Largest entry of the gradient of the mean loss at which to stop, as in scikit-learn. Above 0. It
-        goes on while the next step promises to lower the objective by more than its 1e-7th.
+        goes on while the next step promises to lower the objective by more than its 1e-7th, or by more
+        in proportion to a tol above 1e-4.
         With l1_ratio above 0, also the relative duality gap at which to stop.
     fit_intercept
         Whether scores have a bias.
@@ -168,6 +169,7 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
     """
 
     _least_weighted: ClassVar[int] = 1
+    _near: ClassVar[Any] = None  # a fitted model to start from, where a search sets it
     penalty: Any = choice("deprecated", "l2", "l1", "elasticnet", None)
     _: KW_ONLY
     C: Any = 1.0
@@ -335,13 +337,14 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         return np.column_stack([1.0 - second, second])
 
     def _start(self, descent: LogisticSolver | ElasticNetSolver) -> Matrix | None:
-        """The weights of the last fit, for warm_start if the shape matches."""
-        if not self.warm_start or not hasattr(self, "coef_"):
+        """The weights of the last fit, for warm_start, or of a near one, if the shape matches."""
+        last = self if self.warm_start and hasattr(self, "coef_") else self._near
+        if last is None:
             return None
-        coef = self.coef_.toarray() if issparse(self.coef_) else self.coef_
+        coef = last.coef_.toarray() if issparse(last.coef_) else last.coef_
         if coef.shape != (descent.p, descent.d):
             return None
-        return np.column_stack([coef, self.intercept_]) if self.fit_intercept else coef.copy()
+        return np.column_stack([coef, last.intercept_]) if self.fit_intercept else coef.copy()
 
     def _keep(
         self, descent: LogisticSolver | ElasticNetSolver, found: LogisticFit, C: float

@@ -18,6 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from separatrix.estimators.base.grid_widening import (
     GAMMA_FACTORS,
+    LINEAR_SEARCH_TOL,
     SEARCH_TOL,
     WIDEN,
     WideningSearchCV,
@@ -30,6 +31,7 @@ from separatrix.estimators.kernel_fisher import KernelFisherDiscriminant
 from separatrix.estimators.kernel_logistic_cv import KernelLogisticRegressionCV
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
+from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.positions import PositionIndicator
@@ -82,10 +84,15 @@ class BuildContext:
             steps.append(("scale", MaxAbsScaler() if near_zero else StandardScaler()))
         return Pipeline([*steps, ("model", model)])
 
-    def search(self, model: Any, **values: Sequence[float]) -> WideningSearchCV:
-        """Choose parameters by folds; the grid widens while the best value lies on its edge."""
-        grid = {name: sorted(of_name) for name, of_name in values.items()}
-        return WideningSearchCV(model, grid, cv=self.folds)
+    def search(self, model: Any, **values: Sequence[Any]) -> WideningSearchCV:
+        """Choose parameters by folds; a grid of numbers widens while the best lies on its edge."""
+        grid = {
+            name: sorted(some) if all(isinstance(v, int | float) for v in some) else list(some)
+            for name, some in values.items()
+        }
+        loose = isinstance(model, LinearSVC | LogisticRegression)
+        tol = LINEAR_SEARCH_TOL if loose else None
+        return WideningSearchCV(model, grid, cv=self.folds, search_tol=tol)
 
     def object_kernels(self) -> list[Kernel]:
         """Normalised kernels on strings or graphs; kernels of one family are neighbours."""

@@ -348,12 +348,17 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usual(settings: list[dict[str, Any]]) -> str:
-    """Summarise chosen parameters: the range of a single number, else the most frequent choice."""
+    """Summarise chosen parameters: the range of a single number, else the most frequent choice.
+
+    >>> _usual([{"C": 1}, {"C": 10}]), _usual([{"shrinkage": 0.1}, {"shrinkage": "auto"}])
+    ('C=1 to 10', 'shrinkage=0.1 (1 of 2 times)')
+    """
     if not settings:
         return ""
-    (name, first), *others = settings[0].items()
+    name, *others = settings[0]
     values = [chosen[name] for chosen in settings]
-    if not others and isinstance(first, int | float) and min(values) < max(values):
+    numbers = all(isinstance(value, int | float) for value in values)
+    if not others and numbers and min(values) < max(values):
         return f"{name}={_brief(min(values))} to {_brief(max(values))}"
     words = [
         ", ".join(f"{name}={_brief(value)}" for name, value in chosen.items())

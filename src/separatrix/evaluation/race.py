@@ -32,8 +32,9 @@ from separatrix.types import Codes
 
 FIRST_ROWS, FACTOR = 500, 4  # of the first rung; between two rungs
 WARM_UP = 60  # rows of a fit that is not timed: it may have to compile
-COMPILED = 0.5  # seconds of such a fit from which it has done so, which is not part of the budget
+COMPILED = 0.5  # processor seconds of such a fit from which it has done so, outside of the budget
 MOST_TESTED = 2000  # rows of a rung
+LATE = 3.0  # seconds beyond a budget that was too short for any answer
 FEWEST_FINALISTS = 3
 RACING = 0.4  # share of the budget for rungs
 STEEP = 2.0  # power of the rows by which the time of a candidate grows at most, before it is known
@@ -95,9 +96,13 @@ class Race:
             result.interrupted = True
         except OutOfTime:
             pass
+        if not (result.evaluations or self._rung or result.interrupted):
+            self._answer_late()
         if not result.evaluations and self._rung:  # the best so far, on a subset
             result.evaluations = self._rung
-            result.rows = len(next(iter(self._rung.values())).splits[0].train)
+            used = next(iter(self._rung.values())).splits[0]
+            if len(used.train) < len(self.splits[0].train):
+                result.rows = len(used.train)
             for name in self._rung:
                 result.not_tried.pop(name, None)
                 result.raced.pop(name, None)
@@ -107,6 +112,20 @@ class Race:
             if name not in known:
                 result.not_tried.setdefault(name, why)
         return result
+
+    def _answer_late(self) -> None:
+        """The cheapest candidate that works, on few rows: the budget was too short for any."""
+        self.budget += LATE
+        train, test = self.splits[0]
+        rows = train[subsample(self.samples.y[train], min(FIRST_ROWS, len(train)), seed=self.seed)]
+        cheap = sorted(
+            self.models, key=lambda name: (name in self.always, _cost(self.models[name]))
+        )
+        for name in cheap:
+            one = self._fit(name, [Split(rows, test[:MOST_TESTED])], self.left)
+            if one is not None:
+                self._rung = {name: one}
+                return
 
     def _race(self) -> list[str]:
         """Candidates for all splits, cheap ones first; `_rung` keeps their evaluations on a subset."""
@@ -141,32 +160,37 @@ class Race:
     def _warm_up(self, name: str, train: Codes, test: Codes) -> float:
         """Fit to a few rows, so that loops are compiled; the time of that is added to the budget.
 
-        Returns its seconds.
+        Processor time shows a compilation: a busy machine does not look like one. Returns what is added.
         """
         if name in self._warm:
             return 0.0
         self._warm.add(name)
-        begun = time.monotonic()
+        begun, worked = time.monotonic(), time.process_time()
         few = train[subsample(self.samples.y[train], min(WARM_UP, len(train)), seed=self.seed)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with suppress(Exception):  # so few rows may not suit it
+            # so few rows may not suit it; a compilation is finished before the time is up
+            with suppress(Exception, OutOfTime), time_limit(max(self.left, 0.0)):
                 evaluate(
                     self.models[name],
                     self.samples,
-                    splits=[Split(few, test)],
+                    splits=[Split(few, test[:WARM_UP])],
                     progress=False,
                     preprocessing=self._preprocessing,
                 )
+        if time.process_time() - worked <= COMPILED:
+            return 0.0
         spent = time.monotonic() - begun
-        if spent > COMPILED:
-            self.budget += spent
+        self.budget += spent
         return spent
 
     def _fit(self, name: str, splits: list[Split], limit: float) -> Evaluation | None:
         """Evaluate one candidate within a limit; None if it failed or took too long."""
         rows, begun = len(splits[0].train), time.monotonic()
         limit = min(limit, self.left)
+        if limit <= 0:
+            self.result.not_tried[name] = "out of time"
+            return None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:

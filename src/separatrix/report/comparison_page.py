@@ -28,6 +28,7 @@ from separatrix.report.page import Page, write
 from separatrix.runtime.threads import thread_count
 
 MOST_NAMED = 5  # in the summary; the leaderboard has all
+MOST_DOUBTS = 2
 
 
 def write_report(
@@ -47,6 +48,7 @@ def comparison_page(
     sizes: Mapping[int, Evaluation] | None = None,
     importance: Sequence[Importance] = (),
     notes: Sequence[str] = (),
+    doubts: Sequence[str] = (),
     steps: Sequence[str] = (),
     facts: Mapping[str, Any] | None = None,
 ) -> Page:
@@ -67,7 +69,9 @@ def comparison_page(
         Evaluations of the best classifier by the number of rows it was trained on; rise of its error by
         each column. `inspect_best` finds all three.
     notes
-        Problems of the data, in sentences.
+        How the data was read, and its problems, in sentences.
+    doubts
+        Those of the notes that make the errors unsure: the first are in the summary.
     steps
         Commands to run next.
     facts
@@ -98,7 +102,7 @@ def comparison_page(
         title=f"Classifiers compared on {data.name}"
         if data is not None
         else "Classifiers compared",
-        summary=_summary(comparison, rows, best, protocol),
+        summary=_summary(comparison, rows, best, protocol, doubts),
         sections=[section for section in sections if section is not None],
         steps=steps,
         command=command,
@@ -108,12 +112,16 @@ def comparison_page(
 
 
 def _summary(
-    comparison: Comparison, rows: list[dict[str, Any]], best: Evaluation, protocol: str
+    comparison: Comparison,
+    rows: list[dict[str, Any]],
+    best: Evaluation,
+    protocol: str,
+    doubts: Sequence[str],
 ) -> list[str]:
     first = next(row for row in rows if row["model"] == comparison.best)
     others = [row for row in rows if row["model"] not in (comparison.best, *comparison.baselines)]
     bounds = f"{first['low']:.1f} to {first['high']:.1f}"
-    error = f"{first['test_error']:.2f} % test error (95 % interval {bounds}) over {protocol}"
+    error = f"{first['test_error']:.2f} % test error (95 % interval {bounds}), {_guess(best)}"
     level = [row["model"] for row in others if parts.is_level(row)]
     behind = [row for row in others if not parts.is_level(row)]
     name = str(first["model"])
@@ -132,7 +140,8 @@ def _summary(
         words.append(_describe_gap(behind, rest="the others" if level else "all others"))
     if not first["converged"]:
         words.append("Some of its fits did not converge, so a longer fit may differ.")
-    return [*words, *filter(None, [comparison.verdict]), _baseline(best)]
+    words += [f"Careful: {doubt}." for doubt in doubts[:MOST_DOUBTS]]
+    return [*words, *filter(None, [comparison.verdict]), _describe_rows(best, protocol)]
 
 
 def _describe_gap(rows: list[dict[str, Any]], rest: str) -> str:
@@ -148,13 +157,15 @@ def _protocol(comparison: Comparison) -> str:
     return f"{comparison.splits_in_words}, with {len(train)} training and {len(test)} test rows"
 
 
-def _baseline(best: Evaluation) -> str:
+def _guess(best: Evaluation) -> str:
     labels, counts = np.unique(best.y, return_counts=True)
-    guess = 100 * (1 - counts.max() / counts.sum())
-    words = (
-        f"There are {counts.sum():,} rows of {len(labels)} classes; always predicting "
-        f"{labels[counts.argmax()]} would have an error of {guess:.1f} %."
-    )
+    error = 100 * (1 - counts.max() / counts.sum())
+    return f"against {error:.1f} % of always predicting {labels[counts.argmax()]}"
+
+
+def _describe_rows(best: Evaluation, protocol: str) -> str:
+    labels = len(np.unique(best.y))
+    words = f"There are {len(best.y):,} rows of {labels} classes; measured over {protocol}."
     mean, _ = best.confusion()
     if not mean.any():
         return words

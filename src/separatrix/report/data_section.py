@@ -25,7 +25,7 @@ def data_section(data: Dataset | None, notes: Sequence[str]) -> Section | None:
     labels, counts = np.unique(np.asarray(data.y), return_counts=True)
     target = f", column {data.target}" if data.target else ""
     words = [f"{len(data.y):,} rows of {len(labels)} classes{target}."]
-    words += [f"{note[:1].upper()}{note[1:]}." for note in notes]
+    words += [f"{_begin_sentence(note, data.features or ())}." for note in notes]
     order = np.argsort(-counts, kind="stable")
     share = [f"{100 * counts[k] / counts.sum():.1f}" for k in order]
     rows = [[str(labels[k]), int(counts[k]), s] for k, s in zip(order, share, strict=True)]
@@ -34,6 +34,15 @@ def data_section(data: Dataset | None, notes: Sequence[str]) -> Section | None:
     if columns is not None:
         shows.append(columns)
     return Section("Data", words, shows)
+
+
+def _begin_sentence(note: str, columns: Sequence[str]) -> str:
+    """A note with a capital first, unless it begins with the name of a column.
+
+    >>> _begin_sentence("age: 1 cell is no number", ["age"]), _begin_sentence("read it", ["age"])
+    ('age: 1 cell is no number', 'Read it')
+    """
+    return note if note.partition(":")[0] in columns else f"{note[:1].upper()}{note[1:]}"
 
 
 def _columns(data: Dataset) -> Table | None:

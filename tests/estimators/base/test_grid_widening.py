@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
@@ -10,6 +11,7 @@ from separatrix import (
     SVCCV,
     KernelPerceptron,
     KernelPerceptronCV,
+    LinearSVC,
     LogisticRegression,
     QuadraticDiscriminantAnalysis,
 )
@@ -190,3 +192,37 @@ def test_cells_that_fail_are_counted_by_grid_search():
     search = WideningSearchCV(LogisticRegression(), {"C": [-1.0]}, cv=3, widen=0)
     with pytest.raises(ValueError, match="fits failed"):
         search.fit(X, y)
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), LogisticRegression(solver="lbfgs")])
+@pytest.mark.parametrize("labels", [Y, Y == 1])
+def test_a_loose_search_chooses_alike_and_its_answer_has_the_full_tolerance(model, labels):
+    grid = {"C": [0.01, 1.0, 100.0]}
+    loose = WideningSearchCV(model, grid, cv=3, widen=0, search_tol=0.01).fit(X, labels)
+    exact = WideningSearchCV(model, grid, cv=3, widen=0).fit(X, labels)
+    found, wanted = (s.cv_results_["mean_test_score"] for s in (loose, exact))
+    np.testing.assert_allclose(found, wanted, atol=2 / 150)
+    alone = clone(model).set_params(**loose.best_params_).fit(X, labels)
+    np.testing.assert_array_equal(loose.best_estimator_.coef_, alone.coef_)
+    assert loose.best_estimator_.tol == model.tol
+
+
+@pytest.mark.parametrize("model", [LinearSVC(tol=1e-6), LogisticRegression(tol=1e-6)])
+@pytest.mark.parametrize("labels", [Y, Y == 1])
+def test_a_fit_from_a_near_one_takes_fewer_steps_to_the_same_solution(model, labels):
+    alone = clone(model).set_params(C=2.0).fit(X, labels)
+    near = clone(model).set_params(C=2.0)
+    near._near = clone(model).set_params(C=1.9).fit(X, labels)
+    near.fit(X, labels)
+    assert np.max(near.n_iter_) < np.max(alone.n_iter_)
+    np.testing.assert_allclose(near.coef_, alone.coef_, rtol=1e-2, atol=1e-3)
+    np.testing.assert_allclose(near.objective_, alone.objective_, rtol=1e-6)
+
+
+def test_cells_with_parameters_of_an_inner_estimator_are_set():
+    search = WideningSearchCV(
+        SVC(kernel=Gaussian(1.0)), {"kernel__gamma": [0.1, 1.0]}, cv=3, widen=0
+    )
+    plain = GridSearchCV(SVC(kernel=Gaussian(1.0)), {"kernel__gamma": [0.1, 1.0]}, cv=3)
+    ours, theirs = (s.fit(X, Y).cv_results_["mean_test_score"] for s in (search, plain))
+    np.testing.assert_allclose(ours, theirs)

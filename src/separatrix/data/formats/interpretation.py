@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from typing import Any, NamedTuple
+from unicodedata import digit
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from separatrix.data.formats.columns import ColumnTable, format_names, without_v
 from separatrix.data.numerals import (
     FEW_WORDS,
     MISSING_WORDS,
+    find_mixture,
     find_unit,
     is_limit,
     is_missing,
@@ -91,6 +93,8 @@ def as_numbers(
         i = int(np.argmin(np.isnan(parsed.values)))
         written = f"numbers in {unit}" if unit else f"numbers written as {parsed.convention}"
         notes.append(f"{name}: {written}: {values[i]!r} is {parsed.values[i]:g}")
+    if mixture := find_mixture([values[i] for i in np.flatnonzero(~np.isnan(parsed.values))]):
+        notes.append(f"{name}: {mixture} are mixed and not converted into each other")
     found = np.append(parsed.values, np.nan)[codes]
     return NumberColumn(found, join_unit(parsed.convention, unit), notes)
 
@@ -119,7 +123,7 @@ def _may_be_numbers(values: list[str], counts: Any) -> bool:
 
 def _begins_with_zero(values: list[str]) -> bool:
     """Whether a text such as 007 or 01234 shows that these are codes and not numbers."""
-    return any(len(text) > 1 and text[0] == "0" and text[1].isdigit() for text in values)
+    return any(len(text) > 1 and digit(text[0], -1) == 0 and text[1].isdigit() for text in values)
 
 
 def drop_missing_words(category: Category) -> Category:

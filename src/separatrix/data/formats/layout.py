@@ -47,6 +47,7 @@ class TableLayout:
     encoding: str = "utf-8"
     codes: frozenset[str] = frozenset()  # columns with cells such as 007
     units: bool = False  # whether a row of units follows the header
+    comments: bool = False  # whether lines that begin with # are no rows
 
     def __str__(self) -> str:
         words = {"\t": "tab", " ": "blank", **{v: k for k, v in DELIMITER_NAMES.items() if v > " "}}
@@ -85,8 +86,10 @@ def detect_layout(
     _require_no_page(source, head)
     title = _find_title(head[:_SAMPLE_BYTES], (delimiter,) if delimiter else DELIMITERS[:5])
     skipped: tuple[str, ...] = ()
+    comments = bool(title) and all(line[:1] in (b"", b"#") for line in title.split(b"\n"))
     if title:
-        skipped = (_note_title(title),)
+        more = "; other lines that begin with # are skipped as well" if comments else ""
+        skipped = (_note_title(title) + more,)
         marked = not start[0] and source.encoding == "utf-8" and _begins_with_mark(source)
         start = (start[0] + 3 * marked + len(title), start[1] + title.count(b"\n"))
         head = head[len(title) :]
@@ -115,7 +118,7 @@ def detect_layout(
     texts = {name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells)}
     codes = (name for i, name in enumerate(names) if _holds_codes(records[header:], i))
     found = frozenset(texts), (*skipped, *notes), source.encoding, frozenset(codes)
-    return TableLayout(delimiter, header, names, *found, units)
+    return TableLayout(delimiter, header, names, *found, units, comments)
 
 
 def _require_no_page(source: ByteSource, head: bytes) -> None:

@@ -238,7 +238,8 @@ class _RecordReader:
         )
 
     def _handle_invalid_row(self, row: Any) -> str:
-        return "error" if row.text.strip(self.splitter.blanks.decode()) else "skip"
+        text = row.text.strip(self.splitter.blanks.decode())
+        return "skip" if not text or (self.layout.comments and text[0] == "#") else "error"
 
     def _convert_exactly(
         self, numbers: tuple[str, ...], block: _RecordBlock, found: set[str]

@@ -5,7 +5,8 @@ Cells are positions on a lattice: a value beyond the end of an axis continues it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass
 from inspect import unwrap
 from itertools import product
@@ -27,9 +28,9 @@ FACTOR = 4.0  # between two values of gamma, and beyond an axis of one value
 GAMMA_FACTORS = (1 / FACTOR, 1.0, FACTOR)  # of gamma="scale", before a grid is widened
 WIDEN = 2  # values that may be added at either end: gamma from 1/64 to 64 times "scale"
 
-SEARCH_TOL = (
-    0.1  # of support vector machines in folds, whose accuracies only rank the cells of a grid
-)
+# tolerances in folds, whose accuracies only rank the cells of a grid
+SEARCH_TOL = 0.1  # of support vector machines: the KKT violation
+LINEAR_SEARCH_TOL = 0.01  # of linear models: of the gradient, which certifies a gap as well
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,29 @@ def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str,
 ACCURACY = (ClassifierMixin.score, TakesTensors.score)
 
 
+def _with_params(base: Any, cell: Mapping[str, Any], own: Set[str]) -> Any:
+    """A copy of an estimator that is not fitted, with other parameters."""
+    if not cell.keys() <= own:
+        return clone(base).set_params(**cell)
+    model = copy(base)
+    for name, value in cell.items():
+        setattr(model, name, value)
+    return model
+
+
+def _fit_near(model: Any, fitted: dict[float, Any], X: Any, y: Any) -> Any:
+    """Fit a model, from the one of the nearest C if it can start there; `fitted` has those of a fold."""
+    C = getattr(model, "C", None)
+    if not hasattr(model, "_near") or not isinstance(C, int | float) or not 0 < C < np.inf:
+        return model.fit(X, y)
+    if fitted:
+        model._near = fitted[min(fitted, key=lambda other: abs(np.log(other / C)))]
+    model.fit(X, y)
+    vars(model).pop("_near", None)
+    fitted[C] = model
+    return model
+
+
 class WideningSearchCV(GridSearchCV):
     """`GridSearchCV` of numbers above 0 whose grid widens while the best value lies on its edge.
 
@@ -182,6 +206,9 @@ class WideningSearchCV(GridSearchCV):
         As in `GridSearchCV`; one grid, its values in ascending order.
     widen
         Values that may be added at either end.
+    search_tol
+        `tol` of the estimator in the folds, which only rank the cells; the best one is fitted with its
+        own. None: its own everywhere.
 
     Attributes
     ----------
@@ -206,9 +233,10 @@ class WideningSearchCV(GridSearchCV):
         scoring: Any = None,
         cv: Any = None,
         widen: int = WIDEN,
+        search_tol: float | None = None,
     ) -> None:
         super().__init__(estimator, param_grid, scoring=scoring, cv=cv)
-        self.widen = widen
+        self.widen, self.search_tol = widen, search_tol
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Choose on samples X and labels y, then fit the best cell to all of them."""
@@ -236,17 +264,25 @@ class WideningSearchCV(GridSearchCV):
         return bool(arrays and y.ndim == 1 and own and self.scoring is None)
 
     def _fit_plainly(self, X: Any, y: Any) -> Self:
-        """Search fold by fold: the rows of a fold are taken once for all cells."""
+        """Search fold by fold: the rows of a fold are taken once for all cells.
+
+        A model that can start from another one starts from that of the nearest cell in the same fold.
+        """
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
         params: list[dict[str, Any]] = []
         scores: list[Vector] = []
+        loose = {} if self.search_tol is None else {"tol": self.search_tol}
+        base = clone(self.estimator).set_params(**loose)
+        own = base.get_params(deep=False).keys()
+        fitted: list[dict[float, Any]] = [{} for _ in splits]
 
         def evaluate_candidates(candidates: list[dict[str, Any]]) -> dict[str, Any]:
             found = np.empty((len(candidates), len(splits)))
             for fold, (train, test) in enumerate(splits):
                 own_X, own_y, left_X, left_y = X[train], y[train], X[test], y[test]
                 for number, cell in enumerate(candidates):
-                    model = clone(self.estimator).set_params(**cell).fit(own_X, own_y)
+                    model = _with_params(base, cell, own)
+                    _fit_near(model, fitted[fold], own_X, own_y)
                     found[number, fold] = np.mean(model.predict(left_X) == left_y)
             params.extend(candidates)
             scores.extend(found)

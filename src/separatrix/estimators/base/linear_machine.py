@@ -109,3 +109,10 @@ def margin_widths(coef: Any) -> Vector:
     norms = weight_norms(coef)
     with np.errstate(divide="ignore"):
         return np.asarray(2.0 / norms)
+
+
+def starting_point(near: Any, p: int, d: int) -> tuple[Matrix, Vector] | None:
+    """Weights, (p, d), and biases, (p,), of a fitted model, if there is one of this shape."""
+    if near is None or near.coef_.shape != (p, d):
+        return None
+    return near.coef_, near.intercept_

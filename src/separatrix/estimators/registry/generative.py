@@ -30,7 +30,8 @@ RECORDS = (
             SuiteModel(
                 "lda",
                 "linear discriminant",
-                tuned={"solver": "lsqr", "shrinkage": "auto"},
+                tuned={"solver": "lsqr"},
+                grid={"shrinkage": ("auto", 0.001)},
                 requires=("table",),
             ),
         ),

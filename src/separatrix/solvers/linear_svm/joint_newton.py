@@ -36,7 +36,8 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 PAIRS = 300_000  # of samples and features, for each boundary, up to which their products pay
 MANY_FEATURES = 256  # from which on conjugate gradients beat a curvature for each boundary
-THIN = 3  # cost of an operation of a product with few columns, relative to other products
+THIN = 3  # cost of an operation of a product with few columns, relative to other products,
+FEW = 2.0  # and boundaries that cost as much as reading the samples, which they share
 ROUNDS = 10.0  # of conjugate gradients that are expected first
 PAIRS_BYTES = 32 * MEBIBYTE  # of the products of pairs of features
 CURVATURE_BYTES = 256 * MEBIBYTE  # of the curvatures of all boundaries that are learned together
@@ -69,6 +70,12 @@ class Boundaries:
         self.G[some] = self.W[some] - pull @ self.samples.X
         if self.bias_step:
             self.g_bias[some] = self.bias_price * self.b[some] - pull.sum(axis=1)
+
+    def move_to(self, W: Matrix, b: Vector) -> None:
+        """Set the weights and biases of all."""
+        self.W, self.b = W.copy(), b.copy()
+        self.Z = (W @ self.samples.X.T + b[:, None]) * self.Y
+        self.update(np.arange(len(b)))
 
     def squares(self) -> Vector:
         """|g|^2 of each, with the bias as the weight of its constant feature."""
@@ -104,6 +111,7 @@ def solve_newton_jointly(
     tol: float,
     max_iter: int,
     threads: int = 1,
+    start: tuple[Matrix, Vector] | None = None,
     monitor: FitMonitor | None = None,
 ) -> list[LinearFit]:
     """`solve_newton` with the squared hinge for several boundaries over the same dense samples.
@@ -111,6 +119,7 @@ def solve_newton_jointly(
     Given
         Y          sides of the samples, (p, n), +1 or -1
         price      of each sample at each boundary, (p, n), above 0
+        start      weights, (p, d), and biases, (p,), to begin with
         the rest   as in `solve_newton`
 
     Returns a fit for each boundary.
@@ -122,20 +131,28 @@ def solve_newton_jointly(
     for first in range(0, len(Y), at_once):
         part = slice(first, first + at_once)
         size = len(Y[part])
-        start = np.zeros((size, d)), np.zeros(size), np.zeros((size, len(samples.X)))
-        at = Boundaries(samples, Y[part], price[part], bias_step, *start)
-        fits += _minimise(at, tol, max_iter, threads, monitor)
+        zeros = np.zeros((size, d)), np.zeros(size), np.zeros((size, len(samples.X)))
+        at = Boundaries(samples, Y[part], price[part], bias_step, *zeros)
+        begin = None if start is None else (start[0][part], start[1][part])
+        fits += _minimise(at, begin, tol, max_iter, threads, monitor)
     return fits
 
 
 def _minimise(
-    at: Boundaries, tol: float, max_iter: int, threads: int, monitor: FitMonitor
+    at: Boundaries,
+    begin: tuple[Matrix, Vector] | None,
+    tol: float,
+    max_iter: int,
+    threads: int,
+    monitor: FitMonitor,
 ) -> list[LinearFit]:
     """Newton steps until each boundary is good enough."""
     n = at.Y.shape[1]
     above = np.count_nonzero(at.Y > 0, axis=1)
     fewer = np.maximum(1, np.minimum(above, n - above))
     stops = BoundaryStops(fewer / n * np.sqrt(at.squares()), tol, max_iter)
+    if begin is not None:
+        at.move_to(*begin)
     curvatures = Curvatures(at, threads)
     for step in range(max_iter + 1):
         stops.review(step, at.squares(), at.primal())
@@ -248,7 +265,8 @@ class Curvatures:
         if d < MANY_FEATURES:
             return np.ones(len(some), np.bool_)
         rows = np.array([self._kept[c].rows_to_add(at.raw[c] > 0.0) for c in some])
-        return np.asarray(rows * d + d * d / 3 < 4 * THIN * n * self._rounds[some])
+        thin = THIN * (1.0 + FEW / len(some))
+        return np.asarray(rows * d + d * d / 3 < 4 * thin * n * self._rounds[some])
 
     def _by_factoring(self, some: Codes, monitor: FitMonitor) -> NewtonDirections:
         at = self._at

@@ -31,7 +31,7 @@ from separatrix.solvers.logistic.block_sums import (
 )
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, solve_lbfgs
-from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
+from separatrix.solvers.logistic.newton import GAP, USUAL_TOL, LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.solvers.logistic.preconditioner import (
     Diagonal,
@@ -58,7 +58,7 @@ NEARLY = 10.0  # times tol: a smaller gradient needs too few steps for that
 FIRST_STEPS = 12  # with a subsample, at most
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
-SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
+SAVED_STEPS = 17  # of L-BFGS, by a good guess of the Hessian, for each decimal after the first
 FEW_FEATURES = 128  # up to which factors of their moments take less than a millisecond
 LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 12.0  # cost of a multiply-add there, in those of a pass
 MOST_HEAD = 256  # frequent features of sparse samples whose second moments are computed, at most
@@ -85,9 +85,10 @@ class LogisticSolver:
         threads: int,
         monitor: FitMonitor,
         hessian: bool = False,
-        gap: float = GAP,
+        gap: float | None = None,
     ) -> None:
-        self.tol, self.gap, self.max_iter, self.monitor = tol, gap, max_iter, monitor
+        self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
+        self.gap = GAP * max(1.0, tol / USUAL_TOL) if gap is None else gap
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads, self._margin = threads, True  # whether margins are looked at
         sizes = total(survey_block, samples, np.add).tolist()
@@ -378,10 +379,11 @@ class LogisticSolver:
         n, D = self.n_samples, self.d + self._intercept
         stored = self._values / max(1, n)  # of a sample
         moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
-        factors = LARGE_PRODUCT * (2 * D**3 + SAVED_STEPS * 2 * self.p * D**2)
+        saved = SAVED_STEPS * max(0.0, -math.log10(self.tol) - 1.0)
+        factors = LARGE_PRODUCT * (2 * D**3 + saved * 2 * self.p * D**2)
         if D <= FEW_FEATURES:
             factors = 0.0  # next to nothing; and so it does not matter whether samples are repeated
-        return moments + factors <= SAVED_STEPS * n * self.p * (2 * stored + VALUE)
+        return moments + factors <= saved * n * self.p * (2 * stored + VALUE)
 
     def _require_memory(self) -> None:
         size, budget = 8 * 4 * self.numbers**2, default_budget()
