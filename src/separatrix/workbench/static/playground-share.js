@@ -10,7 +10,7 @@ import { words } from "./controls.js";
 import { ticks } from "./playground-axes.js";
 import { cornersOf } from "./playground-marks.js";
 
-const MODULES = ["share-page", "plane", "playground-picture", "playground-overlay", "playground-axes", "playground-marks", "playground-legend", "contours", "colours", "dom", "api", "controls"];
+const MODULES = ["share-page", "plane", "playground-picture", "playground-overlay", "playground-axes", "playground-marks", "playground-points", "playground-legend", "contours", "colours", "dom", "api", "controls"];
 const LARGEST = 2_000_000; // bytes of a page
 const MOST_STEPS = 400; // of a linear model
 const MOST_PICTURES = 40; // of a kernel machine

@@ -98,10 +98,10 @@ function build(view, scene, on, signal) {
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
       const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: GRID }, signal);
-      if (closed || scene.present() < 2) return;
-      accept(answer, { points, classes, window, mark }, performance.now() - begun);
+      const trip = performance.now() - begun;
+      return () => { if (!closed && scene.present() > 1) accept(answer, { points, classes, window, mark }, trip); };
     } catch (error) {
-      if (error.name !== "AbortError") refuse(error);
+      return () => { if (error.name !== "AbortError") refuse(error); };
     } finally {
       finishing = false;
       clearTimeout(slow);
