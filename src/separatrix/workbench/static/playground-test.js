@@ -8,7 +8,7 @@ import { fill, h, svg } from "./dom.js";
 const SHARES = [["0", "None"], ["0.3", "30 %"], ["0.5", "50 %"]];
 const WIDE = 300, HIGH = 96, EDGE = 4;
 const VALUES = 25; // along the strip
-const AT_ONCE = 4; // values of one question: a slider that is dragged meanwhile is answered soon
+const AT_ONCE = 4; // fits of one question: a slider that is dragged meanwhile is answered soon
 const CALM = 350; // ms without a change before the rest of the strip is computed
 
 /** @param {import("./playground-scene.js").Scene} scene @param {AbortSignal} signal */
@@ -65,7 +65,7 @@ export function testCard(scene, signal) {
   const more = latest(async () => {
     if (closed || strip.hidden || !slider()) return;
     const mine = about, now = scene.parameters[name];
-    const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a, now) - distance(b, now)).slice(0, AT_ONCE);
+    const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a, now) - distance(b, now)).slice(0, name === "n_neighbors" ? VALUES : AT_ONCE); // all k come from one search
     if (!missing.length) return;
     try {
       const { errors: found } = await post("/api/playground/sweep", { ...scene.request(), name, values: missing }, signal);
