@@ -34,20 +34,25 @@ def workbench_browser():
     to the end of the frame in which a picture of that position, or of a later one, is on the plane. Memory is
     Chromium's heap of the page after a collection of garbage, before and after 600 interactions: sliders, models, zoom, hovering.
     """
-    with tempfile.TemporaryDirectory() as folder, WorkbenchProcess(folder, "--data", "digits") as bench:
-        with Browser() as browser:
-            until(lambda: bench.get("/api/draw/state")["ready"], "the models")
-            rows = [
-                _slides(bench, browser, n, name, goal)
-                for n, goal in ((200, 60), (2000, 150))
-                for name in ("gamma", "C")
-            ]
-            rows.append(_memory(bench, browser))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        WorkbenchProcess(folder, "--data", "digits") as bench,
+        Browser() as browser,
+    ):
+        until(lambda: bench.get("/api/draw/state")["ready"], "the models")
+        rows = [
+            _slides(bench, browser, n, name, goal)
+            for n, goal in ((200, 60), (2000, 150))
+            for name in ("gamma", "C")
+        ]
+        rows.append(_memory(bench, browser))
     return rows, []
 
 
 def _open(bench, browser, n):
-    shown = browser.open(f"{bench.link()}#/playground?make=moons,{n},0.3,0&model=svm", width=1280, height=720)
+    shown = browser.open(
+        f"{bench.link()}#/playground?make=moons,{n},0.3,0&model=svm", width=1280, height=720
+    )
     expect(shown.tab.locator(PLANE)).not_to_have_attribute("data-fitted", "0")
     return shown.tab
 
@@ -77,7 +82,9 @@ def _slides(bench, browser, n, name, goal):
 def times_to_paint(inputs, asked, painted):
     """From each input to the first picture that was asked for after it."""
     pairs = list(zip(asked, painted, strict=True))
-    return [next(paint for ask, paint in pairs if ask >= at) - at for at in inputs if at <= asked[-1]]
+    return [
+        next(paint for ask, paint in pairs if ask >= at) - at for at in inputs if at <= asked[-1]
+    ]
 
 
 def _drag(tab, name, moves):

@@ -56,7 +56,9 @@ def _by_neighbours(scenes: list[Scene]) -> Iterator[Guesses | None]:
     scene, n = scenes[0], len(scenes[0].y)
     numbers = [min(one.values["n_neighbors"], n) for one in scenes]
     model = scene.estimator().set_params(n_neighbors=numbers[-1]).fit(scene.X, scene.targets)
-    parts = [model.predict_by_k(X, numbers[-1]) if len(X) else None for X in (scene.X, scene.test.X)]
+    parts = [
+        model.predict_by_k(X, numbers[-1]) if len(X) else None for X in (scene.X, scene.test.X)
+    ]
     for k in numbers:
         train, test = (None if part is None else part[:, k - 1] for part in parts)
         yield train, test
