@@ -65,8 +65,8 @@ export async function open(view) {
     onFull: () => toast("The paper is full: clear it to draw on"),
   });
   const tools = makeTools(pad, pen, (value) => { pen = value; keepNow(); });
-  const exporter = button("Save model file", onExport, "quiet small", { hidden: true, data: { test: "export-model" } });
-  const sharer = button("Share, HTML", onShare, "quiet small", { hidden: true, title: "The drawing, the answers and their reasons in one file that opens anywhere", data: { test: "share-drawing" } });
+  const exporter = button("Save model", onExport, "quiet small", { title: "The file of the chosen model, as it is now", hidden: true, data: { test: "export-model" } });
+  const sharer = button("Share", onShare, "quiet small", { hidden: true, title: "The drawing, the answers and their reasons in one file that opens anywhere", data: { test: "share-drawing" } });
   const heading = h("h1", {}, "Draw a digit");
   const title = h("p", {}, "Models answer while you draw, and show why.");
 

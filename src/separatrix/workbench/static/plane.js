@@ -17,7 +17,7 @@ export class Plane {
   /** @param {{quiet?: boolean}} [options] quiet: only to be looked at */
   constructor({ quiet = false } = {}) {
     this.quiet = quiet;
-    this.canvas = quiet ? h("canvas", { class: "plane", role: "img" }) : h("canvas", {
+    this.canvas = quiet ? h("canvas", { class: "plane", role: "img", "aria-label": "Plane of points" }) : h("canvas", {
       tabindex: "0", role: "application", class: "plane", data: { test: "plane", fitted: "0", points: "0", wrong: "0", ms: "" },
       "aria-label": "Plane of points. Arrows move the cross-hair, Enter adds a point, Delete removes the nearest, 1 to 5 choose the class.",
     });
