@@ -427,9 +427,10 @@ def test_a_shared_drawing_opens_without_a_server_and_shows_the_reasons_of_each_m
     assert file.name == "drawing.html"
     assert file.stat().st_size < 2_000_000
     expect(shown.tab.locator("[data-test=majority]")).to_have_text("3")
-    assert shown.texts("[data-test=model] .draw-label") == tab.locator(
-        "[data-test=model] .draw-label"
-    ).all_text_contents()
+    assert (
+        shown.texts("[data-test=model] .draw-label")
+        == tab.locator("[data-test=model] .draw-label").all_text_contents()
+    )
     shown.tab.locator("[data-key=neighbours]").click()
     expect(shown.tab.locator("[data-test=decided] figure")).to_have_count(5)
     shown.tab.locator("[data-key=logistic]").click()

@@ -39,11 +39,12 @@ function drawGhost(context, plane, { lines, grid, window: [x0, x1, y0, y1] }) {
 }
 
 function drawBubbles(context, plane, bubbles) {
+  const largest = plane.shown.points.length > 600 ? 6 : 17; // among many points they would hide each other
   for (const { row, share, positive } of bubbles) {
     const point = plane.shown.points[row];
     if (!point) continue;
     const [px, py] = plane.pixel(point[0], point[1]);
-    const size = 3 + 17 * Math.sqrt(share);
+    const size = 3 + largest * Math.sqrt(share);
     context.beginPath();
     context.arc(px, py, size, 0, 2 * Math.PI);
     context.save();
