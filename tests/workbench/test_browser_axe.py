@@ -68,6 +68,7 @@ def test_the_playground_has_no_findings(visit, width, dark):
 
     tab.locator("[data-test=steps-open]").click()
     tab.locator("[data-test=lift-open]").click()
+    expect(tab.locator("[data-test=step-message]")).not_to_be_empty()
 
     assert findings(tab) == []
 
