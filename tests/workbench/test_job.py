@@ -118,3 +118,17 @@ def test_a_study_fills_a_leaderboard_with_the_range_over_its_splits():
     first, last = ([*message["leaderboard"]] for message in channel.messages)
     assert [one["model"] for one in first] == ["knn", "svm, C = 1"]
     assert last == [{"model": "svm", "error": 2.0, "low": 1.0, "high": 3.0, "seconds": 1.0}]
+
+
+def test_a_study_that_measures_accuracy_has_a_leaderboard_of_errors():
+    channel = MessageList()
+    StudyStandings(channel.send)([row("k-NN", "test_accuracy", 0.75, parameters='{"k": 3}')])
+
+    (found,) = channel.messages[0]["leaderboard"]
+    assert found == {
+        "model": "k-NN, k = 3",
+        "error": 25.0,
+        "low": 25.0,
+        "high": 25.0,
+        "seconds": 0.5,
+    }
