@@ -1,4 +1,4 @@
-"""Draw and Experiments have no findings of axe-core, in light and in dark, wide and narrow."""
+"""No page has findings of axe-core, in any of its states, in light and in dark, wide and narrow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 from tests.workbench.handwriting import HANDWRITING
 from tests.workbench.test_browser_draw import opened, says, settled, write
 from tests.workbench.test_browser_experiments import csv_of, flowers
+from tests.workbench.test_browser_playground import PLANE, made
+from tests.workbench.test_browser_playground import opened as played
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 from playwright.sync_api import expect
@@ -51,3 +53,43 @@ def test_experiments_have_no_findings(visit, width, dark):
     expect(tab.locator("[data-test=preview]")).to_be_visible()
 
     assert findings(tab) == []
+
+
+@LOOKS
+def test_the_playground_has_no_findings(visit, width, dark):
+    tab = played(
+        visit, made(n=40, model="perceptron", test="0.3"), width=width, height=800, dark=dark
+    )
+    tab.locator("[data-test=compare-add]").click()
+    expect(tab.locator("[data-test=pane-1]")).to_be_visible()
+    tab.locator(PLANE).hover()
+
+    assert findings(tab) == []
+
+    tab.locator("[data-test=steps-open]").click()
+    tab.locator("[data-test=lift-open]").click()
+    expect(tab.locator("[data-test=step-message]")).not_to_be_empty()
+
+    assert findings(tab) == []
+
+
+@LOOKS
+def test_a_story_has_no_findings(visit, width, dark):
+    tab = played(visit, "playground?story=perceptron", width=width, height=800, dark=dark)
+
+    assert findings(tab) == []
+
+
+@LOOKS
+def test_shared_pages_have_no_findings(visit, browser, tmp_path, width, dark):
+    tab = played(visit, made(n=40, model="perceptron"), width=width, height=800, dark=dark)
+    with tab.expect_download() as given:
+        tab.locator("[data-test=export-page]").click()
+    file = tmp_path / "shared.html"
+    file.write_bytes(given.value.path().read_bytes())
+
+    shown = browser.open(file, width=width, dark=dark)
+    expect(shown.tab.locator("[data-test=shared-plane]")).to_be_visible()
+
+    assert findings(shown.tab) == []
+    shown.close()

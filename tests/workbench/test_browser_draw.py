@@ -408,3 +408,34 @@ def test_the_page_shows_the_same_as_python_and_as_a_command(page):
     write(page.tab, HANDWRITING["8"][0])
     says(page.tab, "8")
     require_code(page.tab, "import", "separatrix ")
+
+
+def test_a_shared_drawing_opens_without_a_server_and_shows_the_reasons_of_each_model(
+    page, browser, tmp_path
+):
+    tab = page.tab
+    write(tab, HANDWRITING["3"][0])
+    says(tab, "3")
+    settled(tab)
+    with tab.expect_download() as given:
+        tab.locator("[data-test=share-drawing]").click()
+    file = tmp_path / given.value.suggested_filename
+    file.write_bytes(given.value.path().read_bytes())
+
+    shown = browser.open(file, width=390)
+
+    assert file.name == "drawing.html"
+    assert file.stat().st_size < 2_000_000
+    expect(shown.tab.locator("[data-test=majority]")).to_have_text("3")
+    assert (
+        shown.texts("[data-test=model] .draw-label")
+        == tab.locator("[data-test=model] .draw-label").all_text_contents()
+    )
+    shown.tab.locator("[data-key=neighbours]").click()
+    expect(shown.tab.locator("[data-test=decided] figure")).to_have_count(5)
+    shown.tab.locator("[data-key=logistic]").click()
+    expect(shown.tab.locator("[data-test=evidence]")).to_be_visible()
+    assert [address for address in shown.requests if not address.startswith("file:")] == []
+    assert shown.complaints == []
+    assert shown.overhang() == 0
+    shown.close()

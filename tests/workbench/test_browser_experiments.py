@@ -66,6 +66,7 @@ def test_a_named_experiment_is_watched_to_its_end_through_a_reload(visit, bench)
     expect(tab.locator("[data-test=job-title]")).to_contain_text(QUICK)
     is_now(tab, "done")
     expect(tab.locator("[data-test=progress]")).to_be_hidden()
+    expect(tab.locator("[data-test=leaderboard] tbody tr").first).to_contain_text("%")
     folder = bench.folder / "jobs" / number_of(tab) / "run"
     words = tab.locator("[data-test=job-words] p").all_text_contents()
     assert words == bench.get(f"/api/jobs/{number_of(tab)}")["summary"]

@@ -510,3 +510,15 @@ def test_the_picture_is_saved_as_png(visit):
 
 def test_the_page_shows_the_same_as_python_and_as_a_command(visit):
     require_code(opened(visit, made()), "SVC(", "separatrix ")
+
+
+def test_a_slider_of_many_points_is_answered_from_the_last_fit_and_then_from_scratch(visit):
+    tab = opened(visit, made(n=600))
+
+    def asks(quick):
+        return lambda request: (
+            request.url.endswith("/playground/fit") and request.post_data_json["quick"] is quick
+        )
+
+    with tab.expect_request(asks(quick=False)), tab.expect_request(asks(quick=True)):
+        tab.locator("[data-test=parameter-C]").press("ArrowRight")

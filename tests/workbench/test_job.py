@@ -13,7 +13,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, StepResult
 from separatrix.runtime.progress import bar, busy, listen
 from separatrix.workbench import job
-from separatrix.workbench.job import Standings
+from separatrix.workbench.job import Standings, StudyStandings
 
 
 def test_a_run_that_cannot_be_resumed_is_refused_with_a_hint_for_the_page(tmp_path):
@@ -21,7 +21,7 @@ def test_a_run_that_cannot_be_resumed_is_refused_with_a_hint_for_the_page(tmp_pa
     task = {"request": study_request().model_dump(), "folder": str(tmp_path)}
 
     with pytest.raises(ExperimentError, match="holds a run that differs") as refused:
-        job._run_study(task)
+        job._run_study(task, job.ProgressReporter(MessageList(), after=1))
 
     assert refused.value.hint.endswith("start the experiment again")
 
@@ -99,3 +99,36 @@ def test_models_that_are_finished_stand_in_a_table_with_what_the_best_confuses()
     assert last["confusion"]["model"] == whole.best
     assert last["confusion"]["counts"] == best.counts().tolist()
     assert json.loads(json.dumps(last)) == last
+
+
+def row(model, metric, value, split=0, parameters="{}", seconds=0.5):
+    return Row("", "digits", model, parameters, split, metric, value, seconds)
+
+
+def test_a_study_fills_a_leaderboard_with_the_range_over_its_splits():
+    channel = MessageList()
+    standings = StudyStandings(channel.send)
+
+    standings([row("svm", "fold_error", 0.5)])
+    standings(
+        [row("svm", "test_error", 0.04, parameters='{"C": 1}'), row("knn", "test_error", 0.02)]
+    )
+    standings([row("svm", "chosen_error", 0.01), row("svm", "chosen_error", 0.03, split=1)])
+
+    first, last = ([*message["leaderboard"]] for message in channel.messages)
+    assert [one["model"] for one in first] == ["knn", "svm, C = 1"]
+    assert last == [{"model": "svm", "error": 2.0, "low": 1.0, "high": 3.0, "seconds": 1.0}]
+
+
+def test_a_study_that_measures_accuracy_has_a_leaderboard_of_errors():
+    channel = MessageList()
+    StudyStandings(channel.send)([row("k-NN", "test_accuracy", 0.75, parameters='{"k": 3}')])
+
+    (found,) = channel.messages[0]["leaderboard"]
+    assert found == {
+        "model": "k-NN, k = 3",
+        "error": 25.0,
+        "low": 25.0,
+        "high": 25.0,
+        "seconds": 0.5,
+    }

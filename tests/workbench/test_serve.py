@@ -19,7 +19,7 @@ from tests.workbench.live_server import LiveServer, serve_app
 from tests.workbench.workbench_process import WorkbenchProcess
 
 from separatrix.errors import ParameterError
-from separatrix.workbench import pages, routes_draw, routes_jobs, routes_playground, serve
+from separatrix.workbench import launch, pages, routes_draw, routes_jobs, routes_playground, serve
 from separatrix.workbench.app import make_app
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.settings import Settings
@@ -164,12 +164,12 @@ def test_a_default_port_in_use_is_replaced_by_a_free_one(monkeypatch):
 def test_a_folder_is_for_one_workbench(tmp_path):
     folder = tmp_path / "a" / "b"
     with (
-        serve._lock_folder(folder),
+        launch.lock_folder(folder),
         pytest.raises(ParameterError, match="used by no other"),
-        serve._lock_folder(folder),
+        launch.lock_folder(folder),
     ):
         pass
-    with serve._lock_folder(folder):
+    with launch.lock_folder(folder):
         assert folder.is_dir()
 
 

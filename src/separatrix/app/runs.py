@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
-from separatrix.experiments.steps import Experiment, Results
+from separatrix.experiments.steps import Experiment, Results, Row
 from separatrix.report.comparison_page import comparison_page
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
@@ -51,10 +51,13 @@ class Job:
         fresh: bool = False,
         progress: bool | None = None,
         cluster: str | None = None,
+        found: Callable[[list[Row]], None] | None = None,
     ) -> tuple[Results, Path, Sequence[str]]:
         """Run it in a folder and write its page; return the results, the page and a summary."""
         require_packages()
-        results = run(self.experiment, folder, fresh=fresh, progress=progress, cluster=cluster)
+        results = run(
+            self.experiment, folder, fresh=fresh, progress=progress, cluster=cluster, found=found
+        )
         with busy("drawing the page", show=progress):
             page, words = self._page(results)
             return results, write(page, folder / "report.html"), words

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from separatrix.cli.common import Command, print_message, show_json
-from separatrix.errors import MissingDataError, MissingPackageError
+from separatrix.errors import MissingDataError
 
 
 @click.command(cls=Command)
@@ -63,14 +63,9 @@ def workbench(
     to stdout once the server answers.
     """
     from separatrix.data.catalogue import names
+    from separatrix.workbench.launch import launch
     from separatrix.workbench.settings import MEGABYTE, Settings
 
-    try:
-        from separatrix.workbench.serve import serve
-    except ModuleNotFoundError as missing:
-        error = MissingPackageError(f"{missing.name} is not installed")
-        error.hint = "pip install 'separatrix[workbench]'"
-        raise error from None
     if data is not None and data not in names() and not os.path.isfile(data):
         absent = MissingDataError(f"no file and no data set is called {data}")
         absent.hint = f"data sets: {', '.join(names())}"
@@ -88,4 +83,4 @@ def workbench(
         if as_json:
             show_json({"url": link})
 
-    serve(settings, port=port, show=print_message, on_ready=show_link)
+    launch(settings, port=port, show=print_message, on_ready=show_link)

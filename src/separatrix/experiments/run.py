@@ -38,6 +38,7 @@ def run(
     fresh: bool = False,
     progress: bool | None = None,
     done: Callable[[str, bool], None] | None = None,
+    found: Callable[[list[Row]], None] | None = None,
     cluster: str | None = None,
 ) -> Results:
     """Run all steps that the folder does not hold, then write the table.
@@ -50,6 +51,8 @@ def run(
         Discard the results in the folder.
     done
         Called with the name of each step and whether its result existed.
+    found
+        Called with the rows of each step once they are known.
     cluster
         Run the missing steps as tasks: "local", the address of a Dask scheduler, or its JSON file.
     """
@@ -73,15 +76,17 @@ def run(
                     result = _run_step(step, context)
                 _write_result(path, step, run_hash, result)
             context.store(step.name, result)
+            if found is not None:
+                found(result.rows)
             advance()
-    found = {step.name: context.result(step.name) for step in experiment.steps}
+    kept = {step.name: context.result(step.name) for step in experiment.steps}
     results = Results(
         name=experiment.name,
         title=experiment.title,
         options=dict(experiment.options),
         data_sha256=about["data"],
-        rows=[row for result in found.values() for row in result.rows],
-        arrays={name: result.arrays for name, result in found.items()},
+        rows=[row for result in kept.values() for row in result.rows],
+        arrays={name: result.arrays for name, result in kept.items()},
         versions=about["versions"],
         threads=about["threads"],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -48,7 +49,7 @@ def _parse_integer(digits: str) -> int:
 
 
 def _parse_number(digits: str) -> float:
-    value = float(digits) if len(digits) <= 40 else np.inf
-    if not np.isfinite(value):
+    value = float(digits) if len(digits) <= 40 else math.inf
+    if not math.isfinite(value):
         raise ValueError(f"{digits:.40} is not a finite number")
     return value

@@ -23,7 +23,7 @@ from separatrix.workbench.dispatcher import main as run_dispatcher
 from separatrix.workbench.replies import error_from_exit, error_from_worker, read_body
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.strict_model import StrictModel
-from separatrix.workbench.worker import Header, Main, Worker
+from separatrix.workbench.worker import Header, Main, Spawned, Worker
 
 LOADING_SECONDS = 300.0  # until the process begins with a request
 DEATHS, WINDOW = 3, 60.0  # deaths within so many seconds after which no new process is started
@@ -32,8 +32,11 @@ DEATHS, WINDOW = 3, 60.0  # deaths within so many seconds after which no new pro
 class Backend:
     """Requests to one process. All methods are for the event loop that called `start`."""
 
-    def __init__(self, settings: Settings, *, main: Main = run_dispatcher) -> None:
+    def __init__(
+        self, settings: Settings, *, main: Main = run_dispatcher, first: Spawned | None = None
+    ) -> None:
         self._settings, self._main = settings, main
+        self._first = first  # the process, if it has begun before the server
         self._worker: Worker | None = None
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[bytes] | None = None  # of the request that is being answered
@@ -129,7 +132,9 @@ class Backend:
             memory=self._settings.memory,
             on_message=self._on_message,
             on_exit=on_exit,
+            spawned=self._first,
         )
+        self._first = None
 
     def _succeed(self, error: RequestError) -> None:
         """Replace a process that died; a request that it had not begun with is the next one's."""

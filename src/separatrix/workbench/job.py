@@ -25,9 +25,12 @@ from separatrix.workbench.worker import Channel, describe_error
 if TYPE_CHECKING:
     from separatrix.evaluation.compare import Comparison
     from separatrix.evaluation.result import Evaluation
+    from separatrix.experiments.steps import Row
 
 INTERVAL = 0.1  # seconds between two messages
 MOST_CLASSES, LONGEST_LABEL = 12, 40  # of a confusion table that the page shows
+TESTED = ("chosen_error", "test_error", "test_accuracy")  # a leaderboard shows the first there is
+MOST_STANDINGS, LONGEST_NAME = 20, 120
 NICE = 5  # Draw and Playground go first
 INTERNAL = "something went wrong inside the job; the terminal of the workbench shows the error"
 
@@ -42,7 +45,7 @@ def main(channel: Channel, task: dict[str, Any]) -> None:
     reporter = ProgressReporter(channel, after=1 if study else 2)
     try:
         with listen(reporter):
-            outcome = _run_study(task) if study else _compare_file(task, reporter)
+            outcome = (_run_study if study else _compare_file)(task, reporter)
     except Exception as error:
         found = describe_error(error)
         message = found["message"].replace(task.get("path") or "\0", task.get("file_name") or "")
@@ -104,7 +107,7 @@ class ProgressReporter:
             self._later += 1
 
 
-def _run_study(task: dict[str, Any]) -> dict[str, Any]:
+def _run_study(task: dict[str, Any], reporter: ProgressReporter) -> dict[str, Any]:
     from separatrix.app.runs import prepare
     from separatrix.errors import ExperimentError
 
@@ -114,7 +117,8 @@ def _run_study(task: dict[str, Any]) -> dict[str, Any]:
     for name in job.experiment.data:
         require_local(name)
     try:
-        _, _, words = job.run(Path(task["folder"]), progress=False)
+        standings = StudyStandings(reporter.send)
+        _, _, words = job.run(Path(task["folder"]), progress=False, found=standings)
     except ExperimentError as error:
         if "--fresh" in error.hint:  # an option that the page does not have
             error.hint = "it cannot be resumed: start the experiment again"
@@ -183,6 +187,49 @@ class Standings:
             confusion = {"classes": labels, "counts": best.counts().tolist()}
             confusion |= {"model": comparison.best}
         self._send({"kind": "standings", "leaderboard": rows, "confusion": confusion})
+
+
+class StudyStandings:
+    """Sends what a study has tested so far: mean errors, and their range over the splits.
+
+    If folds choose parameters, the errors of those chosen are shown, else those of every model tested.
+    """
+
+    def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
+        self._send = send
+        self._tested: dict[str, dict[str, list[Row]]] = {metric: {} for metric in TESTED}
+
+    def __call__(self, rows: list[Row]) -> None:
+        """The rows of one more step."""
+        tested = [row for row in rows if row.metric in TESTED]
+        for row in tested:
+            self._tested[row.metric].setdefault(_name(row), []).append(row)
+        if tested:
+            table = next(self._tested[metric] for metric in TESTED if self._tested[metric])
+            best = sorted(map(_standing, table, table.values()), key=lambda row: row["error"])
+            shown = {"leaderboard": best[:MOST_STANDINGS], "confusion": None}
+            self._send({"kind": "standings", **shown})
+
+
+def _name(row: Row) -> str:
+    """What was tested, with its parameters unless folds chose them."""
+    known = {} if row.metric == "chosen_error" else json.loads(row.parameters)
+    words = [row.part, row.model, *(f"{name} = {value}" for name, value in known.items())]
+    return ", ".join(dict.fromkeys(filter(None, words)))
+
+
+def _standing(name: str, rows: list[Row]) -> dict[str, Any]:
+    """A line of the leaderboard, errors in per cent."""
+    shares = [1.0 - row.value if row.metric == "test_accuracy" else row.value for row in rows]
+    errors = [100.0 * share for share in shares]
+    seconds = sum(row.seconds for row in rows if row.seconds == row.seconds)  # some have none
+    return {
+        "model": name[:LONGEST_NAME],
+        "error": round(sum(errors) / len(errors), 3),
+        "low": round(min(errors), 3),
+        "high": round(max(errors), 3),
+        "seconds": round(seconds, 3),
+    }
 
 
 def _write_leaderboard(comparison: Comparison, path: Path) -> None:

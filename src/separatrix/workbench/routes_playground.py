@@ -57,6 +57,12 @@ class PictureRequest(SceneRequest):
         return self
 
 
+class FitRequest(PictureRequest):
+    """The same; `quick` lets the fit start from the one before, within the same tolerance."""
+
+    quick: bool = False
+
+
 class StepRequest(PictureRequest):
     """The same after a number of learning steps."""
 
@@ -114,8 +120,8 @@ class ExportRequest(SceneRequest):
 
 FORWARDED: dict[str, tuple[type[StrictModel], float]] = {
     "points": (PointsRequest, READ_SECONDS),
-    "fit": (PictureRequest, FIT_SECONDS),
-    "finish": (PictureRequest, FINISH_SECONDS),
+    "fit": (FitRequest, FIT_SECONDS),
+    "finish": (FitRequest, FINISH_SECONDS),
     "explain": (ExplainRequest, FIT_SECONDS),
     "sweep": (SweepRequest, FIT_SECONDS),
     "lift": (SceneRequest, FIT_SECONDS),

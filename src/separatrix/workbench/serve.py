@@ -1,16 +1,14 @@
-"""Start and stop of the server: a local port, a link, a browser."""
+"""The server: a local port, a link, a browser."""
 
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import replace
-from pathlib import Path
 from threading import Thread
 
 import uvicorn
@@ -19,21 +17,26 @@ from starlette.types import ASGIApp
 from separatrix.errors import ParameterError
 from separatrix.web.listen import listen_on
 from separatrix.workbench.app import make_app
+from separatrix.workbench.backend import Backend
 from separatrix.workbench.settings import PORT, Settings
 from separatrix.workbench.tokens import ADDRESS, Tokens
+from separatrix.workbench.worker import Spawned
 
 Show = Callable[[str], None]
 
 
-def serve(settings: Settings, *, port: int | None, show: Show, on_ready: Show) -> None:
-    """Run the workbench until Ctrl-C or SIGTERM.
+def serve(
+    settings: Settings, *, port: int | None, show: Show, on_ready: Show, first: Spawned
+) -> None:
+    """Run the server until Ctrl-C or SIGTERM.
 
     Given
         port       None for the default one, or any free one if it is in use
         show       prints a message
         on_ready   gets the link once the server answers
+        first      the process of Draw and Playground, which loads already
     """
-    with _exit_on_signals(), _lock_folder(settings.folder), closing(bind_socket(port)) as listener:
+    with closing(bind_socket(port)) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         tokens = Tokens(settings.port, on_renewal=lambda link: show(f"for another browser: {link}"))
 
@@ -44,7 +47,8 @@ def serve(settings: Settings, *, port: int | None, show: Show, on_ready: Show) -
             if settings.open_browser:
                 open_browser(tokens.link())
 
-        Server(server_config(make_app(settings, tokens=tokens)), announce).run(sockets=[listener])
+        app = make_app(settings, tokens=tokens, backend=Backend(settings, first=first))
+        Server(server_config(app), announce).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
@@ -101,35 +105,3 @@ def open_browser(link: str) -> None:
     display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if display or os.name != "posix" or sys.platform == "darwin":
         Thread(target=open_link, daemon=True).start()
-
-
-@contextmanager
-def _exit_on_signals() -> Iterator[None]:
-    """Exit without an error on Ctrl-C and SIGTERM, which uvicorn raises again after it has stopped."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with suppress(KeyboardInterrupt):
-            yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder against other workbenches, on systems with such locks."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            in_use = ParameterError(
-                "workbench", "folder", "used by no other workbench", str(folder)
-            )
-            in_use.hint = "stop the workbench that uses it, or choose another --folder"
-            raise in_use from error
-        yield

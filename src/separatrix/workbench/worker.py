@@ -22,7 +22,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from separatrix.errors import SeparatrixError
 from separatrix.workbench.settings import MEGABYTE
@@ -56,11 +56,29 @@ class Channel:
 Main = Callable[[Channel, Any], None]
 
 
+class Spawned(NamedTuple):
+    """A process that has begun, and the server's end of its pipe."""
+
+    pipe: Connection
+    process: Any
+
+
+def spawn(main: Main, task: Any, memory: int) -> Spawned:
+    """Start a process that runs `main(channel, task)`."""
+    context = get_context("spawn")
+    pipe, child_end = context.Pipe()
+    process = context.Process(target=_run, args=(main, child_end, task, memory), daemon=True)
+    process.start()
+    child_end.close()
+    return Spawned(pipe, process)
+
+
 class Worker:
     """A spawned process that runs `main(channel, task)`; all methods are for the thread of the event loop.
 
     `on_message` gets the header and the body of each message, `on_exit` the exit code, below 0 for a
-    signal. Nothing is delivered after `kill` but the exit.
+    signal. Nothing is delivered after `kill` but the exit. `spawned` is the process
+    if it has begun already.
     """
 
     def __init__(
@@ -71,14 +89,9 @@ class Worker:
         memory: int,
         on_message: Callable[[Header, bytes], None],
         on_exit: Callable[[int], None],
+        spawned: Spawned | None = None,
     ) -> None:
-        context = get_context("spawn")
-        self._pipe, child_end = context.Pipe()
-        self._process = context.Process(
-            target=_run, args=(main, child_end, task, memory), daemon=True
-        )
-        self._process.start()
-        child_end.close()
+        self._pipe, self._process = spawned or spawn(main, task, memory)
         self._on_message, self._on_exit = on_message, on_exit
         self._killed = False
         self._deadline: asyncio.TimerHandle | None = None

@@ -12,6 +12,7 @@ from tests.workbench.playground.scenes import (
 
 from separatrix import SVC, KNeighborsClassifier, LogisticRegression
 from separatrix.errors import DataError, ParameterError
+from separatrix.workbench.playground.fit import fit_picture
 from separatrix.workbench.playground.generators import generate_points
 
 
@@ -219,3 +220,45 @@ def test_a_circle_is_separated_by_a_plane_over_the_squares(playground):
 def test_a_model_without_scores_says_that_only_its_cells_are_known(playground):
     assert fit(playground, **make_scene("blobs3", model="knn"))["steps"] is True
     assert fit(playground, **make_scene(model="lda"))["steps"] is False
+
+
+# ---- from the fit before -----------------------------------------------------------------------
+
+
+def test_a_dragged_slider_of_many_points_starts_from_the_last_fit_and_finds_the_same(playground):
+    scene = {**make_scene(n=600), "parameters": {"C": 20.0}}
+    playground.fit(window=[-3, 3, -3, 3], grid=25, **{**scene, "parameters": {"C": 5.0}})
+
+    dragged = fit(playground, **scene, quick=True)
+    alone = fit(playground, **scene)
+
+    assert (dragged["quick"], alone["quick"]) == (True, False)
+    assert np.mean(decode_codes(dragged) == decode_codes(alone)) > 0.995
+    assert abs(len(dragged["support"]) - len(alone["support"])) <= 3
+
+
+def test_other_points_or_few_of_them_are_fitted_from_scratch(playground):
+    fit(playground, **make_scene(n=600))
+
+    assert not fit(playground, **make_scene(n=600, seed=4), quick=True)["quick"]
+    assert not fit(playground, **make_scene(n=80), quick=True)["quick"]
+
+
+def test_an_unfinished_fit_goes_on_from_where_it_stopped(playground, monkeypatch):
+    scene = first_scene(C=1e3, gamma=5.0)
+    fit(playground, **scene)
+    iterations = []
+
+    def fit_and_count(made, window, grid, model=None):
+        found = fit_picture(made, window, grid, model)
+        iterations.append(int(found[1].machines[0].fitted.n_iter_.sum()))
+        return found
+
+    monkeypatch.setattr("separatrix.workbench.playground.service.fit_picture", fit_and_count)
+    fit(playground, **scene)
+    answer = playground.finish(window=[-3, 3, -3, 3], grid=25, **scene)
+
+    from_scratch, more = iterations
+    assert more < 0.1 * from_scratch
+    assert answer["unfinished"] is None
+    assert playground.explain(**scene, at=[0.0, 0.0])["label"] in "ab"

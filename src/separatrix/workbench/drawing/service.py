@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -49,6 +50,8 @@ class Drawing:
         self._data_sets += map(pictures.blank_entry, blank)
         self._data_sets.append(pictures.own_entry(0))
         self._begin(settings.chosen or settings.data or self._first_data_set())
+        # the reader of model files loads while the pictures are unpacked
+        Thread(target=import_module, args=("separatrix.modelfile.files",), daemon=True).start()
 
     def work(self) -> bool:
         """Read the data set, or let one more model be fitted; False if all have loaded."""

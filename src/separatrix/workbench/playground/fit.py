@@ -33,11 +33,16 @@ MAX_LEVELS = (
 MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, the edges of regions are sent
 
 
-def fit_picture(scene: Scene, window: Sequence[float], grid: int) -> tuple[dict[str, Any], Regions]:
-    """Fit the model and compute its regions: the answer for the page, and the regions."""
+def fit_picture(
+    scene: Scene, window: Sequence[float], grid: int, model: Any = None
+) -> tuple[dict[str, Any], Regions]:
+    """Fit the model and compute its regions: the answer for the page, and the regions.
+
+    `model` is an estimator with the scene's parameters that starts from an earlier fit.
+    """
     started = time.perf_counter()
     with collect_warnings() as messages:
-        model = scene.estimator()
+        model = scene.estimator() if model is None else model
         if scene.rule == "predict":
             model.fit(scene.X, scene.targets)
         fitted = time.perf_counter()

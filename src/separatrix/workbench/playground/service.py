@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
+
+import numpy as np
 
 from separatrix.evaluation.regions import Regions
 from separatrix.workbench.playground.explain import explain_position
@@ -18,6 +21,8 @@ from separatrix.workbench.playground.sweep import sweep_parameter
 from separatrix.workbench.settings import Settings
 
 LONG_SECONDS = 120.0  # time limit of a fit that a person wants to go on
+QUICK_POINTS = 500  # below, a fit from scratch is as fast
+CONVEX = ("svm", "logistic")  # models that can start from an earlier fit and find the same optimum
 WINDOW = [-2.0, 3.0, -1.5, 2.0]  # around two moons
 
 
@@ -51,16 +56,42 @@ class Playground:
             return from_csv(**csv)
         return from_generator(**generator) if data is None else from_data(data, columns)
 
-    def fit(self, *, window: list[float], grid: int = 100, **scene: Any) -> dict[str, Any]:
-        """The picture of a scene."""
+    def fit(
+        self, *, window: list[float], grid: int = 100, quick: bool = False, **scene: Any
+    ) -> dict[str, Any]:
+        """The picture of a scene; `quick` lets a large one start from the last fit."""
         made = Scene.of(**scene)
-        answer, regions = fit_picture(made, window, grid)
-        self._last = (scene, made, regions)
-        return answer
+        start = self._continue(made) if quick and len(made.X) >= QUICK_POINTS else None
+        return self._fit(scene, made, window, grid, start)
 
-    def finish(self, **request: Any) -> dict[str, Any]:
-        """The picture of a scene whose fit needs more time."""
-        return self.fit(**request, seconds=LONG_SECONDS)
+    def finish(
+        self, *, window: list[float], grid: int = 100, quick: bool = False, **scene: Any
+    ) -> dict[str, Any]:
+        """The picture of a scene whose fit needs more time: it goes on from where it stopped."""
+        made = Scene.of(**scene, seconds=LONG_SECONDS)
+        return self._fit(scene, made, window, grid, self._continue(made))
+
+    def _fit(
+        self, scene: dict[str, Any], made: Scene, window: list[float], grid: int, start: Any
+    ) -> dict[str, Any]:
+        answer, regions = fit_picture(made, window, grid, start)
+        self._last = (scene, made, regions)
+        return {**answer, "quick": start is not None}
+
+    def _continue(self, made: Scene) -> Any:
+        """The last model with the parameters of a scene, to go on from its coefficients, or None.
+
+        Only for models whose optimum does not depend on the start, and for the same points.
+        """
+        if self._last is None or made.model.key not in CONVEX:
+            return None
+        _, before, regions = self._last
+        alike = made.model is before.model and made.rule == before.rule == "predict"
+        points = np.array_equal(made.X, before.X) and np.array_equal(made.targets, before.targets)
+        if not (alike and points) or made.standardise or before.standardise:
+            return None
+        parameters = {**made.estimator().get_params(deep=False), "warm_start": True}
+        return copy(regions.machines[0].fitted).set_params(**parameters)
 
     def explain(self, *, at: list[float], **scene: Any) -> dict[str, Any]:
         """Why a position gets its class."""

@@ -64,10 +64,11 @@ async function ask(path, options) {
 }
 
 /**
- * One call at a time, and only the newest of those that wait: what a dragged slider needs.
+ * One call at a time, and only the newest of those that wait: what a dragged slider needs. What `work` leaves to be done
+ * is done after the next one has begun: the server computes while the page paints.
  *
  * @template T
- * @param {(value: T) => Promise<void>} work
+ * @param {(value: T) => Promise<void|(() => void)>} work
  * @returns {(value: T) => void}
  */
 export function latest(work) {
@@ -75,13 +76,15 @@ export function latest(work) {
   let waiting = null;
   const run = async (value) => {
     busy = true;
+    let rest = null;
     try {
-      await work(value);
+      rest = await work(value);
     } finally {
       busy = false;
       const next = waiting;
       waiting = null;
       if (next) run(next.value);
+      rest?.();
     }
   };
   return (value) => {

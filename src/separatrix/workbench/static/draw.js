@@ -4,13 +4,14 @@
 import { ApiError, bytes, connection, get, latest, post } from "./api.js";
 import { codePanel } from "./code.js";
 import { onScheme } from "./colours.js";
-import { button, problem, toast } from "./controls.js";
+import { button, inOneLine, problem, toast } from "./controls.js";
 import { download, fill, h, makeListeners } from "./dom.js";
 import { majority, makeAnswers } from "./draw-answers.js";
 import { makeData, makeProgress, makeSeen } from "./draw-data.js";
 import { restore, save } from "./draw-keep.js";
 import { makeOwn } from "./draw-own.js";
 import { makePad } from "./draw-pad.js";
+import { shareDrawing } from "./draw-share.js";
 import { makeTally } from "./draw-tally.js";
 import { makeTeach } from "./draw-teach.js";
 import { makeTools } from "./draw-tools.js";
@@ -64,13 +65,14 @@ export async function open(view) {
     onFull: () => toast("The paper is full: clear it to draw on"),
   });
   const tools = makeTools(pad, pen, (value) => { pen = value; keepNow(); });
-  const exporter = button("Save model file", onExport, "quiet small", { hidden: true, data: { test: "export-model" } });
+  const exporter = button("Save model", onExport, "quiet small", { title: "The file of the chosen model, as it is now", hidden: true, data: { test: "export-model" } });
+  const sharer = button("Share", onShare, "quiet small", { hidden: true, title: "The drawing, the answers and their reasons in one file that opens anywhere", data: { test: "share-drawing" } });
   const heading = h("h1", {}, "Draw a digit");
   const title = h("p", {}, "Models answer while you draw, and show why.");
 
   const results = h("section", { class: "card draw-answers", "aria-label": "Answers", data: { test: "results", answered: "0" } },
     answers.verdict, teach.element, trouble, notice, progress.element,
-    h("div", { class: "draw-head" }, h("h2", {}, "Each model"), pace, exporter), answers.list,
+    h("div", { class: "draw-head" }, h("h2", {}, "Each model"), pace, sharer, exporter), answers.list,
     foot);
   fill(view,
     h("div", { class: "intro" }, heading, title),
@@ -128,6 +130,7 @@ export async function open(view) {
   function showReply(found, done) {
     reply = found && !found.empty ? found : null;
     seen.show(reply);
+    sharer.hidden = !reply?.answers.length;
     answers.show(reply, hint());
     teach.usable(reply, hasInk());
     if (done) showWhy();
@@ -303,6 +306,18 @@ export async function open(view) {
       if (!closed) wrong(error);
     } finally {
       exporter.disabled = false;
+    }
+  }
+
+  async function onShare() {
+    sharer.disabled = true;
+    try {
+      const page = await shareDrawing({ reply, state, chosen: answers.chosen(), image: await pad.image() }, listeners.signal);
+      download("drawing.html", page, "text/html");
+    } catch (error) {
+      if (!closed) toast(inOneLine(error), "bad");
+    } finally {
+      sharer.disabled = false;
     }
   }
 

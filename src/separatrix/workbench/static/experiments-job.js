@@ -52,7 +52,7 @@ export function jobPage(id, context) {
     answer.show(job.summary ?? []);
     actions.show({ id: job.id, title: job.title, status: job.status, files: job.files });
     known.show({ ...job, progress: null, leaderboard: null, confusion: null, seconds: active(job) ? null : job.seconds });
-    board.show({ rows: job.leaderboard ?? [], running: active(job) });
+    board.show({ rows: job.leaderboard ?? [], running: active(job), study: job.kind === "named" });
     confused.show(job.confusion ?? null);
     report.show(job.files.includes("report.html") ? { id: job.id, finished: job.finished } : null);
     showCode({ python: job.python, command: job.command });

@@ -9,15 +9,15 @@ import { duration } from "./experiments-words.js";
 
 const percent = (value) => `${value.toFixed(value < 10 ? 2 : 1)} %`;
 
-/** @param {{rows: Standing[], running: boolean}} value */
-export function leaderboard({ rows, running }) {
+/** @param {{rows: Standing[], running: boolean, study: boolean}} value study: a named experiment, whose splits give a range */
+export function leaderboard({ rows, running, study }) {
   if (!rows.length) return null;
   const most = Math.max(...rows.map((row) => row.high), 1e-9);
   return [
     h("h2", {}, running ? "Leaderboard so far" : "Leaderboard"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Leaderboard" },
       h("table", { class: "leaderboard", data: { test: "leaderboard" } },
-        h("thead", {}, h("tr", {}, ["Model", "Error", "95 % interval", "", "Time"].map((name) =>
+        h("thead", {}, h("tr", {}, ["Model", "Error", study ? "Least to most" : "95 % interval", "", "Time"].map((name) =>
           (name ? h("th", { scope: "col" }, name) : h("td", {}))))),
         h("tbody", {}, rows.map((row) => h("tr", {},
           h("th", { scope: "row" }, row.model),
@@ -25,7 +25,8 @@ export function leaderboard({ rows, running }) {
           h("td", { class: "number" }, `${percent(row.low)} to ${percent(row.high)}`),
           h("td", {}, span(row, most)),
           h("td", { class: "number" }, duration(row.seconds))))))),
-    h("p", { class: "hint" }, "Error: the share of test rows that the model gets wrong, over all folds; fewer is better."),
+    h("p", { class: "hint" }, study ? "Error: the mean share of test rows that are wrong, and its range over the splits so far; fewer is better."
+      : "Error: the share of test rows that the model gets wrong, over all folds; fewer is better."),
   ];
 }
 

@@ -4,21 +4,20 @@
 import { plain } from "./colours.js";
 import { h, onPixels } from "./dom.js";
 import { drawAxes } from "./playground-axes.js";
-import { cross, ring, stampOf } from "./playground-marks.js";
+import { ring } from "./playground-marks.js";
 import { drawEllipses, drawOverlay } from "./playground-overlay.js";
+import { PointLayer } from "./playground-points.js";
 
 const WIDE = { left: 52, right: 12, top: 12, bottom: 46 }; // space for the axes, in CSS pixels
 const NARROW = { left: 42, right: 6, top: 6, bottom: 42 };
 const SMALL = 450; // a canvas of a phone
 const LARGE = 700; // one on a projector, looked at from afar
-const CROWDED = 600; // points among which rings would hide each other
-const FADED = 0.32; // of the others, where support vectors are shown without rings
 
 export class Plane {
   /** @param {{quiet?: boolean}} [options] quiet: only to be looked at */
   constructor({ quiet = false } = {}) {
     this.quiet = quiet;
-    this.canvas = quiet ? h("canvas", { class: "plane", role: "img" }) : h("canvas", {
+    this.canvas = quiet ? h("canvas", { class: "plane", role: "img", "aria-label": "Plane of points" }) : h("canvas", {
       tabindex: "0", role: "application", class: "plane", data: { test: "plane", fitted: "0", points: "0", wrong: "0", ms: "" },
       "aria-label": "Plane of points. Arrows move the cross-hair, Enter adds a point, Delete removes the nearest, 1 to 5 choose the class.",
     });
@@ -31,6 +30,7 @@ export class Plane {
     this.frame = 0;
     this.answered = null;
     this.hatching = { layer: document.createElement("canvas"), hatched: null, of: "" }; // kept while the points move
+    this.points = new PointLayer();
     this.measure();
     this.observer = onPixels(this.canvas, () => this.resize());
   }
@@ -42,7 +42,9 @@ export class Plane {
 
   /** Draw other things from the next frame on. `answered`: called once they are on the canvas. */
   show(changes, answered = null) {
-    Object.assign(this.shown, changes);
+    const all = Object.entries(changes), fresh = all.filter(([name, value]) => !same(this.shown[name], value));
+    if (all.length && !fresh.length && !answered) return;
+    Object.assign(this.shown, Object.fromEntries(fresh));
     if (answered) this.answered = answered;
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
@@ -66,6 +68,7 @@ export class Plane {
   measure() {
     [this.width, this.height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     this.large = this.width > LARGE;
+    this.font = getComputedStyle(this.canvas).fontFamily;
     const { left, right, top, bottom } = this.width < SMALL ? NARROW : WIDE;
     this.box = { left, top, width: Math.max(1, this.width - left - right), height: Math.max(1, this.height - top - bottom) };
   }
@@ -100,10 +103,10 @@ export class Plane {
     const context = copy.getContext("2d");
     context.fillStyle = plain().ground;
     context.fillRect(0, 0, copy.width, copy.height);
-    const { hatching } = this;
-    this.hatching = { layer: document.createElement("canvas"), hatched: null, of: "" };
+    const { hatching, points } = this;
+    Object.assign(this, { hatching: { layer: document.createElement("canvas"), hatched: null, of: "" }, points: new PointLayer() });
     this.drawOn(copy, false);
-    this.hatching = hatching;
+    Object.assign(this, { hatching, points });
     return copy;
   }
 
@@ -124,7 +127,7 @@ export class Plane {
     context.rect(left, top, width, height);
     context.clip();
     if (this.shown.picture) this.drawPicture(context, ratio, canvas);
-    this.drawPoints(context, ratio);
+    this.points.draw(context, this, ratio);
     drawOverlay(context, this, this.shown.overlay);
     this.drawCross(context);
     context.restore();
@@ -170,37 +173,6 @@ export class Plane {
     context.drawImage(layer, 0, 0, this.width, this.height);
   }
 
-  drawPoints(context, ratio) {
-    const { points, support, wrong, test, out, row, other } = this.shown;
-    const { ground, ink } = plain();
-    const crowded = points.length > CROWDED;
-    const size = (crowded ? 3.2 : 4.6) * (this.large ? 1.2 : 1) * (this.width < 330 ? 0.75 : 1);
-    const stamps = new Map(); // a path for each of 2,000 points takes longer than a frame
-    const onPixel = (at, stamp) => Math.round((at - stamp.half) * ratio) / ratio;
-    const put = ([x, y, c], kind) => {
-      const key = `${c} ${kind}`;
-      if (!stamps.has(key)) stamps.set(key, stampOf(c, size, ratio, ground, kind === "test"));
-      const [px, py] = this.pixel(x, y), stamp = stamps.get(key);
-      context.drawImage(stamp.picture, onPixel(px, stamp), onPixel(py, stamp), 2 * stamp.half, 2 * stamp.half);
-    };
-    const fade = crowded && support.size > 0;
-    points.forEach((point, i) => {
-      context.globalAlpha = out.has(i) ? 0.25 : fade && !support.has(i) ? FADED : 1;
-      put(point, test.has(i) ? "test" : "");
-    });
-    context.globalAlpha = 1;
-    const places = (rows) => [...rows].filter((i) => points[i] && !out.has(i)).map((i) => this.pixel(...points[i]));
-    if (fade) for (const i of support) if (points[i]) put(points[i], test.has(i) ? "test" : ""); // over those that are faded
-    for (const [px, py] of places(support)) ring(context, px, py, fade ? size + 0.4 : size + 3.2, ink, fade ? 0.8 : 1.3); // over all points: none hides them
-    for (const [px, py] of places(wrong)) cross(context, px, py, crowded ? 0.65 * size : size + 2, ink, crowded ? 1 : 1.6);
-    for (const i of [row, other]) {
-      if (i === null || i === undefined || !points[i]) continue;
-      const [px, py] = this.pixel(...points[i]);
-      ring(context, px, py, size + 8, ground, 5);
-      ring(context, px, py, size + 8, plain().mark, 2.5);
-    }
-  }
-
   drawCross(context) {
     if (!this.shown.cross) return;
     const [px, py] = this.pixel(...this.shown.cross), { left, top, width, height } = this.box;
@@ -217,12 +189,19 @@ export class Plane {
 
   drawHint(context) {
     const { left, top, width, height } = this.box;
-    const font = `15px ${getComputedStyle(this.canvas).fontFamily}`;
+    const font = `15px ${this.font}`;
     Object.assign(context, { fillStyle: plain().quiet, textAlign: "center", textBaseline: "middle", font });
     this.shown.hint.split("\n").forEach((part, i, all) => {
       context.fillText(part, left + width / 2, top + height / 2 + 24 * (i - (all.length - 1) / 2), width - 16);
     });
   }
+}
+
+/** Whether two values of what is shown are the same, or lists or sets of the same. */
+function same(a, b) {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, i) => one === b[i]);
+  if (a instanceof Set && b instanceof Set) return a.size === b.size && [...a].every((one) => b.has(one));
+  return a === b;
 }
 
 /** Slanted lines where `hatched` is full, on a layer as large as the canvas. */

@@ -5,10 +5,9 @@ import { plain } from "./colours.js";
 
 /** @param {CanvasRenderingContext2D} context @param {import("./plane.js").Plane} plane */
 export function drawAxes(context, plane) {
-  const { canvas, shown: { names, window: [x0, x1, y0, y1] } } = plane;
+  const { font, shown: { names, window: [x0, x1, y0, y1] } } = plane;
   const { left, top, width, height } = plane.box;
   const { line, quiet, ink } = plain();
-  const font = getComputedStyle(canvas).fontFamily;
   Object.assign(context, { strokeStyle: line, lineWidth: 1, fillStyle: quiet, font: `${plane.large ? 14 : 12}px ${font}` });
   context.strokeRect(Math.round(left) - 0.5, Math.round(top) - 0.5, Math.round(width) + 1, Math.round(height) + 1);
   context.beginPath();

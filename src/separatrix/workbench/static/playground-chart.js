@@ -8,7 +8,7 @@ const WIDE = 600, HIGH = 80;
 
 /** @returns {{element: HTMLElement, show: (values: number[], kind: "bars"|"line", title: string) => void, at: (index: number) => void}} */
 export function chart() {
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", class: "chart", role: "img" });
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", class: "chart", role: "img", "aria-label": "How learning went" });
   const title = h("figcaption", {});
   const ends = h("p", { class: "chart-ends caption" });
   let place = (index) => index;

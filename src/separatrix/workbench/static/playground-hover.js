@@ -68,7 +68,7 @@ export function hoverCard(plane, scene, { on, signal, shown }) {
     if (answer.kind === "probability") found.push(answer.scores.map((value, c) => `P(${labels[c]}) = ${percent(value)}`).slice(0, 4).join(", "));
     else if (answer.kind === "score" && two) {
       const margin = scene.kind.key === "svm" || scene.kind.key === "linear-svm" ? (Math.abs(answer.scores[0]) < 1 ? ", inside the margin" : ", outside the margin") : "";
-      found.push(`score ${words(answer.scores[0])}${margin}`);
+      found.push(`score ${words(answer.scores[0]).replace("-", "−")}${margin}`);
     }
     if (answer.distance !== null) found.push(`${words(Math.abs(answer.distance))} from the boundary${scene.standardise ? " (standardised)" : ""}`);
     if (answer.neighbours.length) found.push(votes(answer.neighbours));

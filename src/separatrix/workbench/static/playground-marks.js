@@ -56,19 +56,27 @@ function outline(context, index, px, py, size) {
 }
 
 /** A circle around a point. */
-export function ring(context, px, py, size, colour, width) {
+export const ring = (context, px, py, size, colour, width) => rings(context, [[px, py]], size, colour, width);
+
+/** Circles around points, in one stroke: a stroke for each of 700 takes longer than a frame. */
+export function rings(context, places, size, colour, width) {
   context.beginPath();
-  context.arc(px, py, size, 0, 2 * Math.PI);
+  for (const [px, py] of places) {
+    context.moveTo(px + size, py);
+    context.arc(px, py, size, 0, 2 * Math.PI);
+  }
   Object.assign(context, { strokeStyle: colour, lineWidth: width });
   context.stroke();
 }
 
-/** A cross over a point. */
-export function cross(context, px, py, size, colour, width = 1.6) {
+/** Crosses over points, in one stroke. */
+export function crosses(context, places, size, colour, width) {
   context.beginPath();
-  for (const side of [-1, 1]) {
-    context.moveTo(px - size, py - side * size);
-    context.lineTo(px + size, py + side * size);
+  for (const [px, py] of places) {
+    for (const side of [-1, 1]) {
+      context.moveTo(px - size, py - side * size);
+      context.lineTo(px + size, py + side * size);
+    }
   }
   Object.assign(context, { strokeStyle: colour, lineWidth: width });
   context.stroke();

@@ -39,11 +39,12 @@ function drawGhost(context, plane, { lines, grid, window: [x0, x1, y0, y1] }) {
 }
 
 function drawBubbles(context, plane, bubbles) {
+  const largest = plane.shown.points.length > 600 ? 6 : 17; // among many points they would hide each other
   for (const { row, share, positive } of bubbles) {
     const point = plane.shown.points[row];
     if (!point) continue;
     const [px, py] = plane.pixel(point[0], point[1]);
-    const size = 3 + 17 * Math.sqrt(share);
+    const size = 3 + largest * Math.sqrt(share);
     context.beginPath();
     context.arc(px, py, size, 0, 2 * Math.PI);
     context.save();
@@ -84,7 +85,7 @@ function drawName(context, plane, row, text) {
   const [px, py] = plane.pixel(point[0], point[1]);
   const { left, width } = plane.box;
   context.save();
-  Object.assign(context, { font: `600 13px ${getComputedStyle(plane.canvas).fontFamily}`, textBaseline: "middle", textAlign: "left" });
+  Object.assign(context, { font: `600 13px ${plane.font}`, textBaseline: "middle", textAlign: "left" });
   const wide = context.measureText(text).width + 10;
   const from = px + 16 + wide > left + width ? px - 16 - wide : px + 16;
   Object.assign(context, { fillStyle: plain().ground, strokeStyle: plain().mark, lineWidth: 1.2 });
@@ -112,7 +113,7 @@ function drawWeights(context, plane, { before, after }) {
   context.fill();
   context.stroke();
   context.globalAlpha = 1;
-  Object.assign(context, { fillStyle: quiet, font: `12px ${getComputedStyle(plane.canvas).fontFamily}`, textBaseline: "top", textAlign: "left" });
+  Object.assign(context, { fillStyle: quiet, font: `12px ${plane.font}`, textBaseline: "top", textAlign: "left" });
   context.fillText("w", corner + 7, top + 13);
   if (Math.hypot(...before)) arrow(context, middle, tip(before), quiet, 1.5, [3, 3]);
   if (Math.hypot(after[0] - before[0], after[1] - before[1]) > 0) arrow(context, tip(before), tip(after), mark, 2, []);

@@ -1,16 +1,14 @@
 /**
  * A scene as one file: a page that opens anywhere without a server, or an SVG.
- *
- * The page holds the modules that draw here, as data addresses of an import map, and the arrays of the last answer. It asks
- * nobody for anything: its policy forbids it.
  */
-import { base64, post } from "./api.js";
+import { post } from "./api.js";
 import { classColour, plain } from "./colours.js";
 import { words } from "./controls.js";
 import { ticks } from "./playground-axes.js";
 import { cornersOf } from "./playground-marks.js";
+import { escaped, pageFile } from "./share-file.js";
 
-const MODULES = ["share-page", "plane", "playground-picture", "playground-overlay", "playground-axes", "playground-marks", "playground-legend", "contours", "colours", "dom", "api", "controls"];
+const MODULES = ["share-page", "plane", "playground-picture", "playground-overlay", "playground-axes", "playground-marks", "playground-points", "playground-legend", "contours", "colours", "dom", "api", "controls"];
 const LARGEST = 2_000_000; // bytes of a page
 const MOST_STEPS = 400; // of a linear model
 const MOST_PICTURES = 40; // of a kernel machine
@@ -48,29 +46,11 @@ export async function sceneData(scene, answer, story, signal) {
   };
 }
 
-/** The page as text. */
+/** The page as text; without the steps where they would make it too large. */
 export async function sharePage(data, signal) {
-  const read = async (name) => {
-    const reply = await fetch(`/static/${name}`, { signal });
-    if (!reply.ok) throw new Error(`${name} is not there`);
-    return reply.text();
-  };
-  const sources = await Promise.all(MODULES.map((name) => read(`${name}.js`)));
-  const encoder = new TextEncoder();
-  const imports = Object.fromEntries(MODULES.map((name, i) => [`separatrix/${name}.js`, `data:text/javascript;base64,${base64(encoder.encode(sources[i].replaceAll('from "./', 'from "separatrix/')))}`]));
-  const styles = (await Promise.all(["workbench.css", "playground.css", "share.css"].map(read))).join("\n");
-  const page = (content) => `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data: blob:">
-<meta name="color-scheme" content="light dark"><title>${escaped(data.title)} · separatrix</title><style>${styles}</style>
-<script type="importmap">${JSON.stringify({ imports })}</script></head>
-<body><main id="view" class="page-playground shared"><noscript>This page needs JavaScript. It asks nobody for anything.</noscript></main>
-<script type="application/json" id="scene">${JSON.stringify(content).replaceAll("<", "\\u003c")}</script>
-<script type="module">import { open } from "separatrix/share-page.js"; open(document.getElementById("view"), JSON.parse(document.getElementById("scene").textContent));</script>
-</body></html>
-`;
-  const whole = page(data);
-  return encoder.encode(whole).length < LARGEST ? whole : page({ ...data, steps: null });
+  const page = (content) => pageFile({ title: data.title, data: content, modules: MODULES, styles: ["playground.css"], kind: "page-playground" }, signal);
+  const whole = await page(data);
+  return new TextEncoder().encode(whole).length < LARGEST ? whole : page({ ...data, steps: null });
 }
 
 /** The plane as SVG: lines and marks as shapes, tints as one small picture. @param {import("./plane.js").Plane} plane */
@@ -123,4 +103,3 @@ function whitened(canvas) {
 }
 
 const n = (value) => Number(value.toFixed(2));
-const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

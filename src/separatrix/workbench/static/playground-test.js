@@ -8,12 +8,12 @@ import { fill, h, svg } from "./dom.js";
 const SHARES = [["0", "None"], ["0.3", "30 %"], ["0.5", "50 %"]];
 const WIDE = 300, HIGH = 96, EDGE = 4;
 const VALUES = 25; // along the strip
-const AT_ONCE = 4; // values of one question: a slider that is dragged meanwhile is answered soon
+const AT_ONCE = 4; // fits of one question: a slider that is dragged meanwhile is answered soon
 const CALM = 350; // ms without a change before the rest of the strip is computed
 
 /** @param {import("./playground-scene.js").Scene} scene @param {AbortSignal} signal */
 export function testCard(scene, signal) {
-  let name = "", known = new Map(), about = "", timer = 0, closed = false;
+  let name = "", known = new Map(), about = [], timer = 0, closed = false, listed = "";
   const share = segments({
     title: "Held out for testing", value: "0", choices: SHARES.map(([value, title]) => ({ value, title })),
     onChange: (value) => scene.set({ share: Number(value) }),
@@ -31,16 +31,21 @@ export function testCard(scene, signal) {
   const slider = () => sliders().find((one) => one.name === name);
 
   /** What the errors of the strip belong to: all but the slider itself. */
-  const fingerprint = () => JSON.stringify([scene.request(), name, { ...scene.parameters, [name]: 0 }].map((part, i) => (i ? part : { ...part, parameters: null })));
+  function belongsTo() {
+    const { points, classes, model, rule, standardise, share, out } = scene;
+    const now = name ? [points, classes, model, rule, standardise, share, out, name, JSON.stringify({ ...scene.parameters, [name]: 0 })] : [];
+    return now.length === about.length && now.every((part, i) => part === about[i]) ? about : now;
+  }
 
   function follow() {
     share.set(String(scene.share));
     const all = sliders();
     if (!all.some((one) => one.name === name)) name = (all.find((one) => ["gamma", "n_neighbors", "degree"].includes(one.name)) ?? all[0])?.name ?? "";
-    along.choices(all.map((one) => ({ value: one.name, title: one.title })));
+    const titles = all.map((one) => ({ value: one.name, title: one.title }));
+    if (listed !== (listed = JSON.stringify(titles))) along.choices(titles);
     along.set(name);
     strip.hidden = !name || scene.rule !== "predict";
-    const now = name ? fingerprint() : "";
+    const now = belongsTo();
     if (now !== about) {
       known = new Map();
       about = now;
@@ -60,7 +65,7 @@ export function testCard(scene, signal) {
   const more = latest(async () => {
     if (closed || strip.hidden || !slider()) return;
     const mine = about, now = scene.parameters[name];
-    const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a, now) - distance(b, now)).slice(0, AT_ONCE);
+    const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a, now) - distance(b, now)).slice(0, name === "n_neighbors" ? VALUES : AT_ONCE); // all k come from one search
     if (!missing.length) return;
     try {
       const { errors: found } = await post("/api/playground/sweep", { ...scene.request(), name, values: missing }, signal);

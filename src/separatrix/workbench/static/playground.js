@@ -67,12 +67,12 @@ function build(view, scene, on, signal) {
   });
   const unfinished = h("div", { class: "unfinished", role: "status", hidden: true, data: { test: "unfinished" } },
     h("strong", {}, "Not finished"), h("span", {}, "This fit was stopped: it is no answer yet."),
-    button("Go on", () => { unfinished.hidden = true; fit("finish"); }, "small primary", { data: { test: "go-on" } }));
+    button("Go on", () => { unfinished.hidden = true; fit({ route: "finish" }); }, "small primary", { data: { test: "go-on" } }));
   const working = h("div", { class: "working", role: "status", hidden: true, data: { test: "working" } },
     h("span", {}, "Working"), button("Cancel", cancel, "small", { data: { test: "cancel" } }));
   let fitted = null; // regions of the fitted model, and its facts about the points
   let shown = null; // regions on the plane
-  let settled = 0, speaking = 0, ready = false, closed = false, finishing = false, written = "";
+  let settled = 0, speaking = 0, exact = 0, ready = false, closed = false, finishing = false, written = "";
   let held = location.hash; // the address of this scene; any other is a link that was followed, and not yet here
 
   const address = () => `#/playground?${encode(scene)}`;
@@ -90,18 +90,18 @@ function build(view, scene, on, signal) {
     }, SETTLED);
   }
 
-  const fit = latest(async (route = "fit") => {
+  const fit = latest(async ({ route = "fit", quick = false } = {}) => {
     if (closed || scene.present() < 2) return;
-    const { points, classes, view: window } = scene, mark = tests.mark();
+    const { points, classes, view: window } = scene, mark = { ...tests.mark(), route };
     const begun = performance.now();
     finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
-      const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: GRID }, signal);
-      if (closed || scene.present() < 2) return;
-      accept(answer, { points, classes, window, mark }, performance.now() - begun);
+      const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: GRID, quick }, signal);
+      const trip = performance.now() - begun;
+      return () => { if (!closed && scene.present() > 1) accept(answer, { points, classes, window, mark }, trip); };
     } catch (error) {
-      if (error.name !== "AbortError") refuse(error);
+      return () => { if (error.name !== "AbortError") refuse(error); };
     } finally {
       finishing = false;
       clearTimeout(slow);
@@ -117,6 +117,8 @@ function build(view, scene, on, signal) {
     fitted = { found, classes, support: new Set(support), wrong: new Set(wrong), total: answer.milliseconds.total, answer: { ...answer, window } };
     trouble.hidden = true;
     unfinished.hidden = !answer.unfinished;
+    clearTimeout(exact);
+    if (answer.quick && !answer.unfinished && mark.route !== "finish") exact = setTimeout(() => fit(), SETTLED); // as the code shown fits it
     tests.take(answer, mark);
     story.take(answer);
     hover.forget();
@@ -202,8 +204,9 @@ function build(view, scene, on, signal) {
       explain();
       return;
     }
+    clearTimeout(exact);
     if (finishing) endFinish();
-    fit();
+    fit({ quick: change === "model" });
   }
 
   /** Nobody waits for the old question any more. A cancel ends what is being computed: another question may be before it. */
@@ -315,6 +318,7 @@ function build(view, scene, on, signal) {
       fingers.end();
       clearTimeout(settled);
       clearTimeout(speaking);
+      clearTimeout(exact);
       if (ready && !story.told()) remembered = { address: written, scene: encode(scene) };
       steps.close();
       plane.close();

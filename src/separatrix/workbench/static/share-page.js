@@ -44,6 +44,7 @@ export function open(view, data) {
   const count = data.steps?.steps.length ?? 0;
   const slider = h("input", { type: "range", min: 0, max: count, step: 1, value: count, "aria-label": "Step", data: { test: "shared-slider" }, on: { input: () => go(Number(slider.value)) } });
   plane.canvas.dataset.test = "shared-plane";
+  plane.canvas.setAttribute("aria-label", `Plane of ${data.points.length} points with the boundary of ${data.model}`);
   plane.canvas.addEventListener("pointermove", (event) => {
     const edge = plane.canvas.getBoundingClientRect();
     about.textContent = describe(shown.found, data, plane.place(event.clientX - edge.left, event.clientY - edge.top));
