@@ -3,7 +3,66 @@
 import importlib
 import inspect
 import re
+from pathlib import Path
 
+API = Path(__file__).parents[1] / "api.rst"
+GUIDE = {  # pages of the user guide, by the section of api.rst that lists a name
+    "Support vector machines": ["svm"],
+    "Perceptrons": ["perceptrons"],
+    "Logistic regression and least squares": ["logistic"],
+    "Discriminants": ["discriminants"],
+    "Naive Bayes": ["naive_bayes"],
+    "Nearest neighbours": ["neighbors", "neighbors_search"],
+    "Decisions and probabilities": ["decisions"],
+    "Feature maps and encoders": ["features"],
+    "Evaluation and explanation": ["evaluate"],
+    "Model files": ["files"],
+    "Graphs": ["objects"],
+    "Kernels on vectors": ["kernels"],
+    "Kernels from kernels": ["kernels"],
+    "Kernels on sequences": ["objects"],
+    "Kernels on graphs": ["objects"],
+    "Tools for kernel matrices": ["kernels"],
+    "Figures": ["report", "regions"],
+    "Acceleration of scikit-learn": ["accel"],
+}
+GUIDE_OF_NAME = {  # where the section's page is not the one
+    "SVCCV": ["svm_choosing"],
+    "LinearSVC": ["svm_variants", "svm"],
+    "NuSVC": ["svm_variants", "svm"],
+    "OneClassSVM": ["svm_variants", "svm"],
+    "SubgradientSVC": ["subgradient"],
+    "kkt_report": ["svm_margins"],
+    "PassiveAggressiveClassifier": ["perceptrons_online", "perceptrons"],
+    "KernelLogisticRegression": ["kernel_logistic"],
+    "KernelLogisticRegressionCV": ["kernel_logistic"],
+    "LeastSquaresClassifier": ["least_squares"],
+    "FisherDiscriminant": ["fisher", "discriminants"],
+    "KernelFisherDiscriminant": ["kernel_logistic", "fisher"],
+    "RadiusNeighborsClassifier": ["neighbors_radius", "neighbors"],
+    "calibrate": ["svm_probabilities", "decisions"],
+    "CalibratedClassifier": ["svm_probabilities", "decisions"],
+    "TableEncoder": ["own_files"],
+    "PolynomialMap": ["polynomial_map", "features"],
+    "KernelFeatures": ["objects"],
+    "indicator": ["least_squares"],
+    "compare": ["compare"],
+    "decision_regions": ["regions"],
+    "explain_object": ["objects"],
+    "save_libsvm": ["libsvm"],
+    "load_libsvm": ["libsvm"],
+    "to_onnx": ["onnx"],
+    "register_converters": ["onnx"],
+    "FromCallable": ["objects", "kernels"],
+    "plot_letters": ["objects"],
+    "plot_graph": ["objects"],
+    "plot_graphs": ["objects"],
+    "plot_parts": ["objects"],
+    "plot_reliability": ["decisions"],
+    "plot_costs": ["decisions"],
+    "plot_k": ["neighbors"],
+    "plot_grid": ["svm_choosing"],
+}
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.errors")
 SECTION = re.compile(r"^-{3,}\s*$")
 NAMED = {"Parameters", "Other Parameters", "Attributes", "Returns"}
@@ -17,6 +76,21 @@ def methods_by_class():
         for name in getattr(module, "__all__", vars(module)):
             if inspect.isclass(getattr(module, name)):
                 found[f"{package}.{name}"] = own_methods(getattr(module, name))
+    return found
+
+
+def guides_by_name():
+    """Pages of the user guide, by the full name of everything that api.rst lists; errors have none."""
+    found, section, package, above = {}, "", "", ""
+    for line in API.read_text(encoding="utf-8").splitlines():
+        if SECTION.match(line):
+            section = above
+        elif line.startswith(".. currentmodule::"):
+            package = line.split("::")[1].strip()
+        elif re.fullmatch(r"   \w+", line):
+            name = line.strip()
+            found[f"{package}.{name}"] = GUIDE_OF_NAME.get(name, GUIDE.get(section, []))
+        above = line.strip()
     return found
 
 

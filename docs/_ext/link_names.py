@@ -1,4 +1,4 @@
-"""Public names in the text of Markdown pages become links to their pages in the reference."""
+"""Public names in the text of Markdown pages, and those of scikit-learn and NumPy, become links to their reference."""
 
 import importlib
 from pathlib import Path
@@ -9,6 +9,7 @@ from sphinx.transforms import SphinxTransform
 
 LINKS = (nodes.title, nodes.reference, addnodes.pending_xref)
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.plots")
+OTHERS = ("sklearn.", "numpy.")
 
 
 def public_names():
@@ -38,7 +39,8 @@ class LinkNames(SphinxTransform):
             return
         names = public_names()
         for literal in list(self.document.findall(nodes.literal)):
-            target = names.get(literal.astext())
+            text = literal.astext()
+            target = text if text.startswith(OTHERS) else names.get(text)
             if target is None or _is_inside(literal, LINKS):
                 continue
             link = addnodes.pending_xref(
