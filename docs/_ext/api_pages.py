@@ -113,7 +113,7 @@ def _is_method(owner, name):
 
 
 def describe_parameters(lines, signature):
-    """Give each parameter a line of its own with its type and default; a group keeps one text."""
+    """Add types and defaults to the names of parameters; a group keeps one line, as it has one text."""
     found, inside = [], False
     for position, line in enumerate(lines):
         following = lines[position + 1] if position + 1 < len(lines) else ""
@@ -123,9 +123,8 @@ def describe_parameters(lines, signature):
         if not inside or heading or not line.strip() or line[0].isspace() or " : " in line:
             found.append(line)
             continue
-        for name in line.split(","):
-            words = _words(signature.get(name.strip().lstrip("*")))
-            found.append(f"{name.strip()} : {words}" if words else name.strip())
+        words = [_words(signature.get(name.strip().lstrip("*"))) for name in line.split(",")]
+        found.append(f"{line} : {'; '.join(words)}" if all(words) else line)
     return found
 
 
@@ -161,7 +160,8 @@ def _words(parameter):
     if parameter.annotation is not inspect.Parameter.empty:
         annotation = parameter.annotation
         text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-        words.append(text.replace("Any", "object").replace(" | ", " or ").replace("typing.", ""))
+        if text != "Any":
+            words.append(text.replace("Any", "object").replace(" | ", " or ").replace("typing.", ""))
     if parameter.default is not inspect.Parameter.empty:
         words.append(f"default {parameter.default!r}")
     return ", ".join(words)

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from benchmark_targets import ratio_in_words, reached
+from benchmark_tables import RESULTS, ratio_in_words, reached, read_rows, read_sections
 from matplotlib.figure import Figure
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
 FAMILIES = {  # the first word of a section's name decides
     "svm": "mnist parity adult usps_grid usps_protocol growth small nu_svm linear_dense linear_sparse",
     "perceptrons": "usps_study usps_errors linear mnist_kernel",
@@ -43,23 +42,6 @@ def family_of(section):
     return max(fits, default=(0, "tools"))[1]
 
 
-def read_sections(text):
-    """Name and text of every section."""
-    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
-    return list(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
-
-
-def read_rows(text):
-    """Cells of the tables with the columns what, separatrix, peer, ratio, to reach."""
-    inside = False
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if cells[-1] == "to reach" or len(cells) != 5:
-            inside = cells[-1] == "to reach"
-        elif inside and not set(cells[0]) <= set("- "):
-            yield [*cells[:3], ratio_in_words(cells), cells[4]]
-
-
 def speed_up(words):
     """The factor in "8.8x faster" or "1.2x slower", or None."""
     found = re.match(r"([\d.,]+)x (faster|slower)", words)
@@ -74,7 +56,9 @@ def draw(rows, path):
     bars = [(row[0], speed_up(row[3]), f"{row[3]}: {row[2]}") for row in rows if speed_up(row[3])]
     figure = Figure(figsize=(9, 0.34 * len(bars) + 1.0), layout="constrained")
     axes = figure.add_subplot()
-    axes.barh(range(len(bars)), [factor for _, factor, _ in bars], color="#3b6ea5", height=0.6)
+    colors = ["#3b6ea5" if factor >= 1 else "#b5542f" for _, factor, _ in bars]
+    widths = [factor - 1 for _, factor, _ in bars]
+    axes.barh(range(len(bars)), widths, left=1, color=colors, height=0.6)
     names = [name if len(name) <= 52 else f"{name[:50]} ..." for name, _, _ in bars]
     axes.set_yticks(range(len(bars)), names, fontsize=8)
     for position, (_, factor, label) in enumerate(bars):
@@ -85,7 +69,10 @@ def draw(rows, path):
     top = max([factor for _, factor, _ in bars], default=1)
     axes.set_xlim(min([0.5, *(factor for _, factor, _ in bars)]) * 0.8, 60 * top)
     axes.invert_yaxis()
-    axes.set_xlabel("times faster than the peer in the same run (log scale)")
+    ticks = [tick for tick in (0.1, 1, 10, 100, 1000) if tick <= 10 * top and tick >= 0.05]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("times faster than the peer in the same run (log scale); red: slower")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None})
 

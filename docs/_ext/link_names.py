@@ -1,4 +1,4 @@
-"""Public names in the text of Markdown pages, and those of scikit-learn and NumPy, become links to their reference."""
+"""Names in the text of Markdown pages become links to their reference; code ends with its last line."""
 
 import importlib
 from pathlib import Path
@@ -50,7 +50,22 @@ class LinkNames(SphinxTransform):
             link += literal
 
 
+class TrimCode(SphinxTransform):
+    """Remove the empty line that ends an example for the doctests."""
+
+    default_priority = 400
+
+    def apply(self, **_options):
+        for block in self.document.findall(nodes.literal_block):
+            text = block.astext()
+            if text != text.rstrip("\n"):
+                block.children = []
+                block += nodes.Text(text.rstrip("\n"))
+                block.rawsource = text.rstrip("\n")
+
+
 def setup(app):
-    """Register the transform."""
+    """Register the transforms."""
     app.add_transform(LinkNames)
+    app.add_transform(TrimCode)
     return {"parallel_read_safe": True}

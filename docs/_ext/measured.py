@@ -8,21 +8,10 @@
 A line names a section and how the name of its row begins; after =>, what to call it on the page.
 """
 
-from benchmark_pages import RESULTS, family_of, read_rows, read_sections
+from benchmark_pages import family_of
+from benchmark_tables import RESULTS, find_row, read_sections
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
-
-
-def find_row(sections, line):
-    """(section, row) that a line of the directive names; ValueError if there is none."""
-    line, _, name = (part.strip() for part in line.partition("=>"))
-    section, _, start = (part.strip() for part in line.partition(":"))
-    if section not in sections:
-        raise ValueError(f"benchmarks/RESULTS.md has no section {section!r}")
-    for row in read_rows(sections[section]):
-        if row[0].startswith(start):
-            return section, [name or row[0], *row[1:]]
-    raise ValueError(f"section {section!r} of benchmarks/RESULTS.md has no row {start!r}")
 
 
 def as_table(lines, root=""):

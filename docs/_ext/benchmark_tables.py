@@ -1,12 +1,43 @@
-"""Which rows of the benchmark tables missed their target, as far as both can be read as numbers."""
+"""The tables of benchmarks/RESULTS.md: sections, rows, and which rows missed their target."""
 
 import re
+from pathlib import Path
 
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
 NUMBER = r"([\d,]*\.?\d+(?:e-?\d+)?)"
 QUANTITY = re.compile(NUMBER + r"\s*(ms|s|/s|MB|MiB|GB|GiB|%)?(?![\w.])")
 SECONDS = {"ms": 1e-3, "s": 1.0}
 BYTES = {"MB": 1e6, "MiB": 2**20, "GB": 1e9, "GiB": 2**30}
 UNITS = {**{u: ("time", v) for u, v in SECONDS.items()}, **{u: ("memory", v) for u, v in BYTES.items()}}
+
+
+def read_sections(text):
+    """Name and text of every section."""
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    return list(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+
+
+def read_rows(text):
+    """Cells of the tables with the columns what, separatrix, peer, ratio, to reach."""
+    inside = False
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells[-1] == "to reach" or len(cells) != 5:
+            inside = cells[-1] == "to reach"
+        elif inside and not set(cells[0]) <= set("- "):
+            yield [*cells[:3], ratio_in_words(cells), cells[4]]
+
+
+def find_row(sections, line):
+    """(section, row) that a line of the directive names; ValueError if there is none."""
+    line, _, name = (part.strip() for part in line.partition("=>"))
+    section, _, start = (part.strip() for part in line.partition(":"))
+    if section not in sections:
+        raise ValueError(f"benchmarks/RESULTS.md has no section {section!r}")
+    for row in read_rows(sections[section]):
+        if row[0].startswith(start):
+            return section, [name or row[0], *row[1:]]
+    raise ValueError(f"section {section!r} of benchmarks/RESULTS.md has no row {start!r}")
 
 
 def quantity(words):
