@@ -24,6 +24,8 @@ GUIDE = {  # pages of the user guide, by the section of api.rst that lists a nam
     "Kernels on graphs": ["objects"],
     "Tools for kernel matrices": ["kernels"],
     "Figures": ["report", "regions"],
+    "Gram matrices": ["gram", "kernels"],
+    "Data sets and files": ["data"],
     "Acceleration of scikit-learn": ["accel"],
 }
 GUIDE_OF_NAME = {  # where the section's page is not the one
@@ -62,8 +64,11 @@ GUIDE_OF_NAME = {  # where the section's page is not the one
     "plot_costs": ["decisions"],
     "plot_k": ["neighbors"],
     "plot_grid": ["svm_choosing"],
+    "read_table": ["own_files"],
+    "DeformedDigits": ["data", "gpu"],
 }
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.errors")
+CLASSES = ("separatrix.kernels.gram.SharedProducts", "separatrix.data.deformed.DeformedDigits")
 SECTION = re.compile(r"^-{3,}\s*$")
 NAMED = {"Parameters", "Other Parameters", "Attributes", "Returns"}
 
@@ -76,6 +81,9 @@ def methods_by_class():
         for name in getattr(module, "__all__", vars(module)):
             if inspect.isclass(getattr(module, name)):
                 found[f"{package}.{name}"] = own_methods(getattr(module, name))
+    for path in CLASSES:
+        module, _, name = path.rpartition(".")
+        found[path] = own_methods(getattr(importlib.import_module(module), name))
     return found
 
 

@@ -10,6 +10,15 @@ from sphinx.transforms import SphinxTransform
 LINKS = (nodes.title, nodes.reference, addnodes.pending_xref)
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.plots")
 OTHERS = ("sklearn.", "numpy.")
+OTHER_NAMES = {
+    name.rpartition(".")[2]: name
+    for name in (
+        "separatrix.kernels.gram.make_gram",
+        "separatrix.kernels.gram.SharedProducts",
+        "separatrix.data.read_table.read_table",
+        "separatrix.data.deformed.DeformedDigits",
+    )
+}
 
 
 def public_names():
@@ -18,7 +27,7 @@ def public_names():
     for package in PACKAGES:
         for name in importlib.import_module(package).__all__:
             found.setdefault(name, f"{package}.{name}")
-    return found
+    return found | OTHER_NAMES
 
 
 def _is_inside(node, kinds):
