@@ -169,7 +169,9 @@ def _words(parameter):
         annotation = parameter.annotation
         text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
         if text != "Any":
-            words.append(text.replace("Any", "object").replace(" | ", " or ").replace("typing.", ""))
+            words.append(
+                text.replace("Any", "object").replace(" | ", " or ").replace("typing.", "")
+            )
     if parameter.default is not inspect.Parameter.empty:
         words.append(f"default {parameter.default!r}")
     return ", ".join(words)

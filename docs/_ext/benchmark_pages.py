@@ -26,8 +26,8 @@ TITLES = {
     "tools": "Files, experiments and start-up: times",
 }
 MISSED = (
-    "Every row of the tables that misses its target, or the higher goal that is named beside it. Targets in words, such as "
-    '"equal or lower", are not read here: see the tables of the sections.'
+    "Every row of the tables that misses its target, or the higher goal that is named beside it. "
+    'Targets in words, such as "equal or lower", are not read here: see the tables of the sections.'
 )
 
 
@@ -99,7 +99,10 @@ def _one_table(text):
 
 def missed_table(sections):
     """What was not reached, over all sections."""
-    head = ["| section | what | separatrix | peer | ratio | to reach |", "|---|---|---|---|---|---|"]
+    head = [
+        "| section | what | separatrix | peer | ratio | to reach |",
+        "|---|---|---|---|---|---|",
+    ]
     rows = [
         f"| {name} | {' | '.join(row)} |"
         for name, text in sections

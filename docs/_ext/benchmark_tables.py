@@ -8,7 +8,10 @@ NUMBER = r"([\d,]*\.?\d+(?:e-?\d+)?)"
 QUANTITY = re.compile(NUMBER + r"\s*(ms|s|/s|MB|MiB|GB|GiB|%)?(?![\w.])")
 SECONDS = {"ms": 1e-3, "s": 1.0}
 BYTES = {"MB": 1e6, "MiB": 2**20, "GB": 1e9, "GiB": 2**30}
-UNITS = {**{u: ("time", v) for u, v in SECONDS.items()}, **{u: ("memory", v) for u, v in BYTES.items()}}
+UNITS = {
+    **{u: ("time", v) for u, v in SECONDS.items()},
+    **{u: ("memory", v) for u, v in BYTES.items()},
+}
 
 
 def read_sections(text):

@@ -10,6 +10,7 @@ from sphinx.transforms import SphinxTransform
 LINKS = (nodes.title, nodes.reference, addnodes.pending_xref)
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.plots")
 OTHERS = ("sklearn.", "numpy.")
+OF_SKLEARN = {"accel"}  # pages whose `SVC` is scikit-learn's
 OTHER_NAMES = {
     name.rpartition(".")[2]: name
     for name in (
@@ -44,7 +45,8 @@ class LinkNames(SphinxTransform):
     default_priority = 400
 
     def apply(self, **_options):
-        if Path(self.env.doc2path(self.env.docname)).suffix != ".md":
+        page = Path(self.env.doc2path(self.env.docname))
+        if page.suffix != ".md" or page.stem in OF_SKLEARN:
             return
         names = public_names()
         for literal in list(self.document.findall(nodes.literal)):

@@ -1,4 +1,4 @@
-"""Rows of benchmarks/RESULTS.md in the text of a page, so that a figure cannot differ from the last measurement.
+"""Rows of benchmarks/RESULTS.md on a page, so that its figures are those of the last measurement.
 
     ```{measured}
     usps_grid: USPS grid of 240 fits

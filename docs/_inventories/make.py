@@ -30,7 +30,11 @@ def sklearn_names():
 
 def numpy_names():
     """(name, role) of classes and functions of the main namespace, `linalg` and `random`."""
-    for prefix, module in {"numpy": np, "numpy.linalg": np.linalg, "numpy.random": np.random}.items():
+    for prefix, module in {
+        "numpy": np,
+        "numpy.linalg": np.linalg,
+        "numpy.random": np.random,
+    }.items():
         for name in module.__all__:
             value = getattr(module, name, None)
             scalar = inspect.isclass(value) and issubclass(value, np.generic)  # on a common page
@@ -42,7 +46,9 @@ def write(project, version, names):
     """An inventory of version 2: four lines of header, then a compressed line for each name."""
     head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: {version}\n"
     head += "# The remainder of this file is compressed using zlib.\n"
-    lines = [f"{name} py:{role} 1 {PAGE[project].format(name)} -\n" for name, role in sorted(set(names))]
+    lines = [
+        f"{name} py:{role} 1 {PAGE[project].format(name)} -\n" for name, role in sorted(set(names))
+    ]
     data = zlib.compress("".join(lines).encode(), 9)
     (HERE / f"{project}.inv").write_bytes(head.encode() + data)
 

@@ -42,6 +42,40 @@ def test_a_row_that_is_not_in_the_results_is_an_error():
         tables.find_row(sections, "usps: fit")
 
 
+TIME = re.compile(r"(?<![\w.,])([\d,]*\.?\d+) (ms|s)\b")
+
+
+def seconds(text):
+    """All times in a text, "(0.1 to 0.2)" between a number and its unit left out."""
+    text = re.sub(r" \([^()]* to [^()]*\)", "", text)
+    scale = {"ms": 1e-3, "s": 1.0}
+    return {float(n.replace(",", "")) * scale[unit] for n, unit in TIME.findall(text)}
+
+
+def cost_sections():
+    """(page, section) of the costs on the pages of the guide."""
+    for path in sorted(DOCS.glob("*.md")):
+        for part in re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
+            if part.startswith("Cost in time and memory"):
+                yield path.name, part
+
+
+def test_times_on_the_pages_of_the_guide_are_those_of_the_results():
+    results = tables.RESULTS.read_text(encoding="utf-8")
+    for row in (row for _, part in tables.read_sections(results) for row in tables.read_rows(part)):
+        if row[0].endswith((", s", ", ms")):  # the unit is in the name of the row
+            results += f" {row[1].split()[0]} {row[0].rpartition(', ')[2]}"
+    known = seconds(results)
+    stale = [
+        (page, time)
+        for page, part in cost_sections()
+        for time in sorted(seconds(part))
+        if not any(abs(time - other) <= 0.005 * time for other in known)
+    ]
+    assert len(list(cost_sections())) >= 8
+    assert stale == []
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
@@ -77,7 +111,9 @@ def test_a_factor_below_one_is_called_slower():
 def test_pages_of_the_reference_lead_to_pages_of_the_guide():
     pages = extension("api_pages")
     guides = pages.guides_by_name()
-    lost = {page for found in guides.values() for page in found if not (DOCS / f"{page}.md").exists()}
+    lost = {
+        page for found in guides.values() for page in found if not (DOCS / f"{page}.md").exists()
+    }
     assert lost == set()
     without = [name for name, found in guides.items() if not found]
     assert [name for name in without if not name.startswith("separatrix.errors.")] == []

@@ -55,7 +55,7 @@ def draw(X, y):
     X = StandardScaler().fit_transform(X)
     span = np.linspace(-2.6, 2.6, 80)
     plane = np.stack(np.meshgrid(span, span), axis=-1).reshape(-1, 2)
-    figure, axes = plt.subplots(2, 5, figsize=(11, 4.7), sharex=True, sharey=True)
+    _, axes = plt.subplots(2, 5, figsize=(11, 4.7), sharex=True, sharey=True)
     for panel, (title, model) in zip(axes.ravel(), MODELS.items(), strict=True):
         model.fit(X[:100], y[:100])
         classes = model.predict(plane).reshape(80, 80)
