@@ -71,6 +71,19 @@ GUIDE_OF_NAME = {  # where the section's page is not the one
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.errors")
 CLASSES = ("separatrix.kernels.gram.SharedProducts", "separatrix.data.deformed.DeformedDigits")
 SECTION = re.compile(r"^-{3,}\s*$")
+NUMPY_KINDS = {"f": "float", "i": "int", "u": "int", "b": "bool", "U": "str", "S": "bytes"}
+FIELD_KINDS = {
+    "Integer": "int",
+    "Real": "float",
+    "Boolean": "bool",
+    "Text": "str",
+    "WordList": "list of str",
+    "Shape": "tuple of int",
+    "KernelObject": "kernel",
+    "SamplesField": "samples",
+    "Listed": "list",
+    "Entries": "dict",
+}
 NAMED = {"Parameters", "Other Parameters", "Attributes", "Returns"}
 
 
@@ -137,6 +150,52 @@ def describe_parameters(lines, signature):
     return found
 
 
+def attribute_types(owner):
+    """Types of the learned attributes of an estimator, in words, from the schema of its model file."""
+    from separatrix.modelfile.kinds import KINDS
+
+    schema = KINDS.get(owner.__name__)
+    fields = schema.all_fields(slim=False) if schema is not None else {}
+    types = {name: field_type(field) for name, field in fields.items()}
+    return {name: words for name, words in types.items() if "object" not in words}
+
+
+def field_type(field):
+    """A field of a model file in words: "float array, (k, d)"."""
+    kind = type(field).__name__
+    if kind == "Maybe":
+        return f"{field_type(field.inner)} or None"
+    if kind in {"Array", "MatrixField"}:
+        array = getattr(field, "dense", field)
+        kinds = {NUMPY_KINDS[word[0]] for word in array.types.split("|")}
+        name = "float" if "float" in kinds else min(kinds)
+        return f"{name} array{_shape(array.shape)}"
+    if kind == "Labels":
+        return f"array of labels{_shape(field.shape)}"
+    return FIELD_KINDS.get(kind, "object")
+
+
+def _shape(letters):
+    """ ", (k, d)" for "k d"."""
+    words = (letters or "").split()
+    return f", ({', '.join(words)}{',' if len(words) == 1 else ''})" if words else ""
+
+
+def describe_attributes(lines, types):
+    """Add the types to the names of learned attributes, where all of a group are known."""
+    found, inside = [], False
+    for position, line in enumerate(lines):
+        following = lines[position + 1] if position + 1 < len(lines) else ""
+        if SECTION.match(following):
+            inside = line.strip() == "Attributes"
+        heads = not (SECTION.match(line) or SECTION.match(following)) and line[:1].strip() != ""
+        names = [name.strip() for name in line.split(",")]
+        if inside and heads and " : " not in line and all(name in types for name in names):
+            line = f"{line} : {'; '.join(types[name] for name in names)}"
+        found.append(line)
+    return found
+
+
 def escape_text(lines):
     """Escape `|w|` and `coef_` in sentences, which reStructuredText would take for references.
 
@@ -187,6 +246,8 @@ def _process(_app, what, _name, obj, _options, lines):
     except (TypeError, ValueError):
         return
     lines[:] = describe_parameters(lines, signature)
+    if what == "class":
+        lines[:] = describe_attributes(lines, attribute_types(obj))
 
 
 def setup(app):
