@@ -18,6 +18,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "numpydoc",
     "sphinx_design",
     "sphinx_copybutton",
@@ -26,6 +27,7 @@ extensions = [
     "benchmark_pages",
     "link_names",
     "mathml",
+    "measured",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -36,12 +38,22 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 smartquotes = False  # 'rbf' stays what one types
 autosummary_generate = True
-autosummary_context = {"methods_of": api_pages.methods_by_class()}
+autosummary_context = {
+    "methods_of": api_pages.methods_by_class(),
+    "guides_of": api_pages.guides_by_name(),
+}
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+
+# Links to other sites need no network: the inventories are here, made by _inventories/make.py.
+intersphinx_mapping = {
+    "sklearn": ("https://scikit-learn.org/stable/", "_inventories/scikit-learn.inv"),
+    "numpy": ("https://numpy.org/doc/stable/", "_inventories/numpy.inv"),
+}
+intersphinx_disabled_reftypes = ["std:*"]
 
 # The gallery: scripts are run once and again only when they have changed.
 sphinx_gallery_conf = {
@@ -68,6 +80,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "backreferences_dir": "gallery/uses",
     "doc_module": ("separatrix",),
+    "reference_url": {"separatrix": None},
     "inspect_global_variables": True,
     "image_scrapers": ("gallery_figures.scrape",),
     "reset_modules": ("gallery_figures.reset", "seaborn"),
@@ -90,6 +103,7 @@ html_js_files = ["site.js"]
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_copy_source = False
+html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix import BayesDecision, LogisticRegression, evaluate
 from separatrix.data.catalogue import load
-from separatrix.report import plot_costs, plot_reliability
+from separatrix.plots import plot_costs, plot_reliability
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from separatrix import KNeighborsClassifier, NeighborIndex
 from separatrix.data.catalogue import load
-from separatrix.report import plot_k
+from separatrix.plots import plot_k
 
 
 def main() -> None:

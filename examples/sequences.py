@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix import SVCCV, explain_object
 from separatrix.kernels import Normalized, Spectrum, Subsequence
-from separatrix.report import plot_parts
+from separatrix.plots import plot_parts
 
 LETTERS, WORD, LENGTH = list("ACGT"), list("TATAAT"), 40
 

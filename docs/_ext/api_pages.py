@@ -3,9 +3,87 @@
 import importlib
 import inspect
 import re
+from pathlib import Path
 
+API = Path(__file__).parents[1] / "api.rst"
+GUIDE = {  # pages of the user guide, by the section of api.rst that lists a name
+    "Support vector machines": ["svm"],
+    "Perceptrons": ["perceptrons"],
+    "Logistic regression and least squares": ["logistic"],
+    "Discriminants": ["discriminants"],
+    "Naive Bayes": ["naive_bayes"],
+    "Nearest neighbours": ["neighbors", "neighbors_search"],
+    "Decisions and probabilities": ["decisions"],
+    "Feature maps and encoders": ["features"],
+    "Evaluation and explanation": ["evaluate"],
+    "Model files": ["files"],
+    "Graphs": ["objects"],
+    "Kernels on vectors": ["kernels"],
+    "Kernels from kernels": ["kernels"],
+    "Kernels on sequences": ["objects"],
+    "Kernels on graphs": ["objects"],
+    "Tools for kernel matrices": ["kernels"],
+    "Figures": ["report", "regions"],
+    "Gram matrices": ["gram", "kernels"],
+    "Data sets and files": ["data"],
+    "Acceleration of scikit-learn": ["accel"],
+}
+GUIDE_OF_NAME = {  # where the section's page is not the one
+    "SVCCV": ["svm_choosing"],
+    "LinearSVC": ["svm_variants", "svm"],
+    "NuSVC": ["svm_variants", "svm"],
+    "OneClassSVM": ["svm_variants", "svm"],
+    "SubgradientSVC": ["subgradient"],
+    "kkt_report": ["svm_margins"],
+    "PassiveAggressiveClassifier": ["perceptrons_online", "perceptrons"],
+    "KernelLogisticRegression": ["kernel_logistic"],
+    "KernelLogisticRegressionCV": ["kernel_logistic"],
+    "LeastSquaresClassifier": ["least_squares"],
+    "FisherDiscriminant": ["fisher", "discriminants"],
+    "KernelFisherDiscriminant": ["kernel_logistic", "fisher"],
+    "RadiusNeighborsClassifier": ["neighbors_radius", "neighbors"],
+    "calibrate": ["svm_probabilities", "decisions"],
+    "CalibratedClassifier": ["svm_probabilities", "decisions"],
+    "TableEncoder": ["own_files"],
+    "PolynomialMap": ["polynomial_map", "features"],
+    "KernelFeatures": ["objects"],
+    "indicator": ["least_squares"],
+    "compare": ["compare"],
+    "decision_regions": ["regions"],
+    "explain_object": ["objects"],
+    "save_libsvm": ["libsvm"],
+    "load_libsvm": ["libsvm"],
+    "to_onnx": ["onnx"],
+    "register_converters": ["onnx"],
+    "Kernel": ["own_kernel", "kernels"],
+    "FromCallable": ["own_kernel", "kernels"],
+    "plot_letters": ["objects"],
+    "plot_graph": ["objects"],
+    "plot_graphs": ["objects"],
+    "plot_parts": ["objects"],
+    "plot_reliability": ["decisions"],
+    "plot_costs": ["decisions"],
+    "plot_k": ["neighbors"],
+    "plot_grid": ["svm_choosing"],
+    "read_table": ["own_files"],
+    "DeformedDigits": ["data", "gpu"],
+}
 PACKAGES = ("separatrix", "separatrix.kernels", "separatrix.errors")
+CLASSES = ("separatrix.kernels.gram.SharedProducts", "separatrix.data.deformed.DeformedDigits")
 SECTION = re.compile(r"^-{3,}\s*$")
+NUMPY_KINDS = {"f": "float", "i": "int", "u": "int", "b": "bool", "U": "str", "S": "bytes"}
+FIELD_KINDS = {
+    "Integer": "int",
+    "Real": "float",
+    "Boolean": "bool",
+    "Text": "str",
+    "WordList": "list of str",
+    "Shape": "tuple of int",
+    "KernelObject": "kernel",
+    "SamplesField": "samples",
+    "Listed": "list",
+    "Entries": "dict",
+}
 NAMED = {"Parameters", "Other Parameters", "Attributes", "Returns"}
 
 
@@ -17,6 +95,24 @@ def methods_by_class():
         for name in getattr(module, "__all__", vars(module)):
             if inspect.isclass(getattr(module, name)):
                 found[f"{package}.{name}"] = own_methods(getattr(module, name))
+    for path in CLASSES:
+        module, _, name = path.rpartition(".")
+        found[path] = own_methods(getattr(importlib.import_module(module), name))
+    return found
+
+
+def guides_by_name():
+    """Pages of the user guide, by the full name of everything that api.rst lists; errors have none."""
+    found, section, package, above = {}, "", "", ""
+    for line in API.read_text(encoding="utf-8").splitlines():
+        if SECTION.match(line):
+            section = above
+        elif line.startswith(".. currentmodule::"):
+            package = line.split("::")[1].strip()
+        elif re.fullmatch(r"   \w+", line):
+            name = line.strip()
+            found[f"{package}.{name}"] = GUIDE_OF_NAME.get(name, GUIDE.get(section, []))
+        above = line.strip()
     return found
 
 
@@ -39,7 +135,7 @@ def _is_method(owner, name):
 
 
 def describe_parameters(lines, signature):
-    """Give each parameter a line of its own with its type and default; a group keeps one text."""
+    """Add types and defaults to the names of parameters; a group keeps one line, as it has one text."""
     found, inside = [], False
     for position, line in enumerate(lines):
         following = lines[position + 1] if position + 1 < len(lines) else ""
@@ -49,9 +145,54 @@ def describe_parameters(lines, signature):
         if not inside or heading or not line.strip() or line[0].isspace() or " : " in line:
             found.append(line)
             continue
-        for name in line.split(","):
-            words = _words(signature.get(name.strip().lstrip("*")))
-            found.append(f"{name.strip()} : {words}" if words else name.strip())
+        words = [_words(signature.get(name.strip().lstrip("*"))) for name in line.split(",")]
+        found.append(f"{line} : {'; '.join(words)}" if all(words) else line)
+    return found
+
+
+def attribute_types(owner):
+    """Types of the learned attributes of an estimator, in words, from the schema of its model file."""
+    from separatrix.modelfile.kinds import KINDS
+
+    schema = KINDS.get(owner.__name__)
+    fields = schema.all_fields(slim=False) if schema is not None else {}
+    types = {name: field_type(field) for name, field in fields.items()}
+    return {name: words for name, words in types.items() if "object" not in words}
+
+
+def field_type(field):
+    """A field of a model file in words: "float array, (k, d)"."""
+    kind = type(field).__name__
+    if kind == "Maybe":
+        return f"{field_type(field.inner)} or None"
+    if kind in {"Array", "MatrixField"}:
+        array = getattr(field, "dense", field)
+        kinds = {NUMPY_KINDS[word[0]] for word in array.types.split("|")}
+        name = "float" if "float" in kinds else min(kinds)
+        return f"{name} array{_shape(array.shape)}"
+    if kind == "Labels":
+        return f"array of labels{_shape(field.shape)}"
+    return FIELD_KINDS.get(kind, "object")
+
+
+def _shape(letters):
+    """ ", (k, d)" for "k d"."""
+    words = (letters or "").split()
+    return f", ({', '.join(words)}{',' if len(words) == 1 else ''})" if words else ""
+
+
+def describe_attributes(lines, types):
+    """Add the types to the names of learned attributes, where all of a group are known."""
+    found, inside = [], False
+    for position, line in enumerate(lines):
+        following = lines[position + 1] if position + 1 < len(lines) else ""
+        if SECTION.match(following):
+            inside = line.strip() == "Attributes"
+        heads = not (SECTION.match(line) or SECTION.match(following)) and line[:1].strip() != ""
+        names = [name.strip() for name in line.split(",")]
+        if inside and heads and " : " not in line and all(name in types for name in names):
+            line = f"{line} : {'; '.join(types[name] for name in names)}"
+        found.append(line)
     return found
 
 
@@ -87,7 +228,10 @@ def _words(parameter):
     if parameter.annotation is not inspect.Parameter.empty:
         annotation = parameter.annotation
         text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-        words.append(text.replace("Any", "object").replace(" | ", " or ").replace("typing.", ""))
+        if text != "Any":
+            words.append(
+                text.replace("Any", "object").replace(" | ", " or ").replace("typing.", "")
+            )
     if parameter.default is not inspect.Parameter.empty:
         words.append(f"default {parameter.default!r}")
     return ", ".join(words)
@@ -102,6 +246,8 @@ def _process(_app, what, _name, obj, _options, lines):
     except (TypeError, ValueError):
         return
     lines[:] = describe_parameters(lines, signature)
+    if what == "class":
+        lines[:] = describe_attributes(lines, attribute_types(obj))
 
 
 def setup(app):

@@ -4,8 +4,9 @@
 
 A linear classifier that learns from its mistakes: the update, why it stops, and what to do when it does not.
 
-In front of a class: start ``separatrix workbench`` and open ``#story=perceptron`` to watch the mistakes stay below
-the bound, or ``#story=xor`` to see what no line can do.
+In front of a class: start ``separatrix workbench`` and open the prepared scene
+`story=perceptron <http://127.0.0.1:8642/#story=perceptron>`_ to watch the mistakes stay below the
+bound, or `story=xor <http://127.0.0.1:8642/#story=xor>`_ to see what no line can do.
 
 The rule
 --------

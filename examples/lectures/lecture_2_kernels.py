@@ -5,8 +5,9 @@
 An algorithm that uses samples only in inner products works in any space that has inner products. A kernel is such an inner product,
 computed without going there.
 
-In front of a class: start ``separatrix workbench`` and open ``#story=xor`` to see the plane lifted by the quadratic
-map, or ``#story=gamma`` to watch gamma overfit.
+In front of a class: start ``separatrix workbench`` and open the prepared scene
+`story=xor <http://127.0.0.1:8642/#story=xor>`_ to see the plane lifted by the quadratic map, or
+`story=gamma <http://127.0.0.1:8642/#story=gamma>`_ to watch gamma overfit.
 
 From monomials to a kernel
 --------------------------

@@ -4,8 +4,9 @@
 
 The boundary with the widest margin: the problem, its dual, the conditions of the optimum, and what C does.
 
-In front of a class: start ``separatrix workbench`` and open ``#story=c`` to watch C trade the margin against
-mistakes, or ``#story=outlier`` to compare with least squares.
+In front of a class: start ``separatrix workbench`` and open the prepared scene
+`story=c <http://127.0.0.1:8642/#story=c>`_ to watch C trade the margin against mistakes, or
+`story=outlier <http://127.0.0.1:8642/#story=outlier>`_ to compare with least squares.
 
 The problem
 -----------

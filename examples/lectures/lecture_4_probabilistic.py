@@ -5,8 +5,9 @@
 Model the classes, or model their probabilities: discriminants, naive Bayes and logistic regression, and decisions from what they
 return.
 
-In front of a class: start ``separatrix workbench`` and open ``#story=bayes`` to see what naive Bayes makes of
-correlated features, or ``#story=costs`` to watch costs move the boundary.
+In front of a class: start ``separatrix workbench`` and open the prepared scene
+`story=bayes <http://127.0.0.1:8642/#story=bayes>`_ to see what naive Bayes makes of correlated
+features, or `story=costs <http://127.0.0.1:8642/#story=costs>`_ to watch costs move the boundary.
 
 Bayes' rule
 -----------

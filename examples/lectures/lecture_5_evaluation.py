@@ -4,8 +4,9 @@
 
 How good is a classifier on samples that it has not seen, how sure is that number, and how not to fool oneself.
 
-In front of a class: start ``separatrix workbench`` and open ``#story=gamma`` to watch both errors along one slider,
-or ``#story=ties`` to see where a rule gives no class.
+In front of a class: start ``separatrix workbench`` and open the prepared scene
+`story=gamma <http://127.0.0.1:8642/#story=gamma>`_ to watch both errors along one slider, or
+`story=ties <http://127.0.0.1:8642/#story=ties>`_ to see where a rule gives no class.
 
 Training error lies
 -------------------

@@ -17,7 +17,19 @@ RETIRED = [  # phrases of shared vocabulary that were replaced
     r"\bworth (?:it|the work)\b",
     r"\bwhat is no array\b",
     r"\bboth cores\b",
+    r"\bworked on there\b",
+    r"\b(?:is|that are) no (?:array|plain file|vectors?)\b",
+    r"\bask most to go\b",
+    r"\bwrong words on\b",
+    r"\bNone differs\b",
 ]
+PROSE = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *ROOT.glob("changelog.d/*.md"),
+    *ROOT.glob("examples/**/*.py"),
+    *ROOT.glob("examples/**/*.rst"),
+)
 
 
 def ids(path):
@@ -47,7 +59,7 @@ def test_every_page_is_in_a_table_of_contents():
 
 
 def test_pages_use_the_words_of_the_field():
-    texts = {path.name: path.read_text(encoding="utf-8") for path in (*PAGES, ROOT / "README.md")}
+    texts = {path: path.read_text(encoding="utf-8") for path in (*PAGES, *PROSE)}
     found = [
         (name, phrase)
         for name, text in texts.items()

@@ -15,6 +15,14 @@ API = Path(__file__).parents[2] / "docs" / "api.rst"
 PACKAGES = ["separatrix", "separatrix.kernels", "separatrix.accel", "separatrix.onnx"]
 if importlib.util.find_spec("matplotlib") is not None:
     PACKAGES.append("separatrix.plots")
+# names of other modules that the pages use
+SINGLE = {
+    "separatrix.kernels.gram": ["make_gram", "SharedProducts"],
+    "separatrix.data.catalogue": ["load"],
+    "separatrix.data.read": ["read"],
+    "separatrix.data.read_table": ["read_table"],
+    "separatrix.data.deformed": ["DeformedDigits"],
+}
 # scikit-learn's names for the shape and the columns of X, the same for all its estimators
 EVERYWHERE = {"n_features_in_", "feature_names_in_"}
 # a field of the file that only classifiers set
@@ -26,6 +34,8 @@ def public_names():
     for package in PACKAGES:
         for name in importlib.import_module(package).__all__:
             yield package, name
+    for module, names in SINGLE.items():
+        yield from ((module, name) for name in names)
     for name, value in vars(errors).items():
         if inspect.isclass(value) and value.__module__ == errors.__name__:
             yield errors.__name__, name
@@ -33,7 +43,7 @@ def public_names():
 
 def listed_names():
     """(package, name) of all entries of the lists in docs/api.rst."""
-    package, inside = "", False
+    package, inside, listed = "", False, {*PACKAGES, *SINGLE, errors.__name__}
     for line in API.read_text(encoding="utf-8").splitlines():
         if line.startswith(".. currentmodule::"):
             package = line.split("::")[1].strip()
@@ -41,7 +51,7 @@ def listed_names():
             inside = True
         elif line and not line[0].isspace():
             inside = False
-        elif inside and re.fullmatch(r"\s+\w+", line) and package in (*PACKAGES, errors.__name__):
+        elif inside and re.fullmatch(r"\s+\w+", line) and package in listed:
             yield package, line.strip()
 
 

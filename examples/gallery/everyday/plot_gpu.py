@@ -7,11 +7,11 @@ a sentence where that is impossible, as on the machine that built this page if i
 depend on the device; measured times are on :doc:`the GPU page </gpu>`.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from separatrix import SVCCV
 from separatrix.errors import DeviceError
+from separatrix.plots import plot_grid
 
 rng = np.random.default_rng(0)
 y = rng.integers(0, 3, 300)
@@ -27,14 +27,10 @@ for device in ("cpu", "cuda"):
         print(f"    {search.best_estimator_.gram_}")
 
 # %%
-# All boundaries of a search advance together. The mean accuracy of all cells is the same on every device.
+# All boundaries of a search advance together: here 5 values of C, 4 widths, 5 folds and 3 pairs of classes are 300 problems over one
+# matrix of inner products. The accuracies are the same on every device.
 
-search = SVCCV(Cs=[0.1, 1, 10], gammas=[0.01, 0.05], cv=5, device="auto").fit(X, y)
-figure, panel = plt.subplots(figsize=(6, 3.2))
-panel.imshow(
-    np.asarray(search.cv_results_["mean_test_score"]).reshape(3, 2), cmap="viridis", aspect="auto"
-)
-panel.set_xticks([0, 1], ["gamma 0.01", "gamma 0.05"])
-panel.set_yticks([0, 1, 2], ["C 0.1", "C 1", "C 10"])
-panel.set_title("mean accuracy of the cells")
-plt.show()
+search = SVCCV(
+    Cs=[0.01, 0.1, 1, 10, 100], gammas=[0.001, 0.01, 0.03, 0.1], cv=5, device="auto"
+).fit(X, y)
+figure = plot_grid(search)

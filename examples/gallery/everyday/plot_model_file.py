@@ -6,6 +6,7 @@ A model file holds numbers and no code: loading a file from a stranger executes 
 loaded model predicts the same bits.
 """
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -39,11 +40,26 @@ except ModelFileError as error:
     print(error.reason)
 
 # %%
-# A slim file leaves out what only a further fit would need.
+# A slim file leaves out what only a further fit would need. The header of a file lists its arrays, so other programs can read them too.
 
-figure, panel = plt.subplots(figsize=(6, 1.6))
-panel.barh(
-    ["full", "slim"], [path.stat().st_size / 2**20 for path in (full, slim)], color="#3b6ea5"
-)
-panel.set_xlabel("MiB")
+
+def sizes(path):
+    """KiB of every array of a file, by its name."""
+    raw = path.read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    arrays = json.loads(raw[8 : 8 + length])
+    arrays.pop("__metadata__", None)
+    spans = {name: found["data_offsets"] for name, found in arrays.items()}
+    return {name.rpartition("/")[2]: (stop - start) / 1024 for name, (start, stop) in spans.items()}
+
+
+largest = sorted(sizes(full), key=sizes(full).get)[-8:]
+rows = np.arange(len(largest))
+figure, panel = plt.subplots(figsize=(7, 3.2))
+for shift, (label, path) in zip((0.2, -0.2), {"full": full, "slim": slim}.items(), strict=True):
+    found = sizes(path)
+    panel.barh(rows + shift, [found.get(name, 0) for name in largest], height=0.38, label=label)
+panel.set_yticks(rows, largest)
+panel.set(xscale="log", xlabel="KiB (log scale)", title="The largest arrays of the file")
+panel.legend()
 plt.show()

@@ -179,8 +179,13 @@ def read(
 ) -> Dataset:
     """The data of a file, plain or compressed with gz, bz2, xz, zst or zip.
 
+    An option that the format does not have is refused. `read_table` keeps categories, dates and texts of
+    a table as columns, for a `TableEncoder`.
+
     Parameters
     ----------
+    path
+        The file.
     format
         One of `FORMATS`. None: detected from the suffix of the name, else from the first line.
     target
@@ -193,9 +198,6 @@ def read(
         Width of X, of an svmlight file.
     limits
         What to refuse; see `Limits`.
-
-    An option that the format does not have is refused. `read_table` keeps categories, dates and texts of
-    a table as columns, for a `TableEncoder`.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def read_table(
     Parameters
     ----------
     path
-        A file, a pattern such as part-*.csv, a folder of Parquet files, file.db:table, - for standard
+        A file, a pattern such as `part-*.csv`, a folder of Parquet files, file.db:table, - for standard
         input, or several of these, whose rows are read one after the other.
     format, target, header, delimiter, encoding, missing_label, limits
         As for `read`; rows without a label are set aside by default.

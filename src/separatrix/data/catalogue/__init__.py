@@ -75,8 +75,18 @@ def state(name: str) -> str:
 
 
 def load(name: str, *, progress: bool | None = None) -> Dataset:
-    """The data set of that name.
+    """Return the data set of that name: its samples `X`, labels `y` and names of columns.
 
+    Parameters
+    ----------
+    name
+        A name that `separatrix data list` prints. A set that is not on this machine is downloaded
+        first, unless SEPARATRIX_DATA names a folder of data sets.
+    progress
+        Whether to show the progress of a download; None: on a terminal.
+
+    Examples
+    --------
     >>> load("iris").X.shape
     (150, 4)
     """

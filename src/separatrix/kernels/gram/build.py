@@ -39,9 +39,29 @@ def make_gram(
 ) -> Gram:
     """The kernel matrix of X in the form that fits `memory` bytes: held, cached or lazy.
 
-    hold=False computes rows lazily even if the full matrix would fit; use it under a time limit. The
-    rows are those of X in `order`. On a torch device it is a `DeviceGram`.
+    Parameters
+    ----------
+    kernel
+        A kernel of `separatrix.kernels`.
+    X
+        Samples, (n, d), a list of objects, or the matrix itself if the kernel is `Precomputed`.
+    memory
+        Bytes for kernel values; None for a share of the machine's memory.
+    segments
+        Slices of the rows of each class, if rows are sorted by class.
+    tolerance
+        Largest error of a float32 kernel value; beyond it, values are float64.
+    threads
+        Number of threads; None for all cores.
+    hold
+        False computes rows lazily even if the full matrix would fit; use it under a time limit.
+    order
+        Row numbers of X: rows and columns of the matrix are in this order.
+    device
+        A torch device, for a `DeviceGram`; None for the CPU.
 
+    Examples
+    --------
     >>> from separatrix.kernels import Gaussian
     >>> X = np.arange(6.0).reshape(3, 2)
     >>> make_gram(Gaussian(0.1), X)

@@ -21,6 +21,23 @@ from separatrix.types import Gram, Matrix, Vector
 class SharedProducts:
     """One data set under many kernels: the products are computed once, each kernel is an epilogue.
 
+    Parameters
+    ----------
+    X
+        Samples, (n, d), or a list of objects.
+    memory
+        Bytes for kernel values; None for a share of the machine's memory.
+    tolerance
+        Largest error of a float32 kernel value; beyond it, values are float64.
+    threads
+        Number of threads; None for all cores.
+    segments
+        Slices of the rows of each class, if rows are sorted by class.
+    device
+        A torch device; None for the CPU.
+
+    Examples
+    --------
     >>> from separatrix.kernels import Gaussian, Polynomial
     >>> shared = SharedProducts(np.arange(6.0).reshape(3, 2))
     >>> for gram in shared.grams([Polynomial(2), Polynomial(3)]):
