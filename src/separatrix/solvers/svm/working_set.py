@@ -34,7 +34,7 @@ COUNT, STEPS, LIMIT, STATUS = range(4)  # whole numbers of each problem
 TOL, VIOLATION, LARGEST_GAP = range(3)  # real numbers of each problem
 BIAS, PRIMAL, DUAL, SQUARE, LAST_VIOLATION, GAP = range(6)  # rows of the certificates
 RUNNING, REACHED, STUCK, PAUSED = range(4)  # values of STATUS
-SMALL_SET, LARGE_SET = 64, 256
+SMALL_SET, MEDIUM_SET, LARGE_SET = 64, 128, 256
 SMALL_PROBLEM, MEDIUM_PROBLEM = 1536, 4096  # rows: larger sets take fewer passes over more of them
 
 
@@ -77,7 +77,7 @@ def set_size(n: int) -> int:
     """Size of the working set of a problem of n rows."""
     if n <= SMALL_PROBLEM:
         return SMALL_SET
-    return 2 * SMALL_SET if n <= MEDIUM_PROBLEM else LARGE_SET
+    return MEDIUM_SET if n <= MEDIUM_PROBLEM else LARGE_SET
 
 
 @njit(cache=True, nogil=True)
