@@ -19,9 +19,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix import accel
-from separatrix.accel import counters
+from separatrix.accel import costs, counters
+from separatrix.accel.dispatch import LOADING  # as it is before a test changes it
+from separatrix.accel.replacements import SEARCH
 
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS, NUMBERS = DIGITS[:400], NUMBERS[:400]
@@ -182,6 +185,28 @@ def test_candidates_of_a_fold_are_solved_together(monkeypatch):
         GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5]}, cv=4).fit(X, Y)
     assert paths == [(3, (10.0, 1.0))] * 2
     assert len(searches) == 4
+
+
+def test_folds_are_scored_with_blas_on_one_thread(monkeypatch):
+    """Its threads wait by spinning: for products so small that took half of a search's processor time."""
+    from separatrix.accel import svc_cells
+
+    seen, score = [], svc_cells.scores_of_all
+
+    def watch(*given):
+        found = threadpool_info()
+        seen.extend(one["num_threads"] for one in found if one["user_api"] == "blas")
+        return score(*given)
+
+    monkeypatch.setattr(svc_cells, "scores_of_all", watch)
+    with threadpool_limits(2, user_api="blas"), accel.patched():
+        GridSearchCV(SVC(), {"C": [1, 10]}, cv=3).fit(X, Y)
+    assert set(seen) == {1}
+
+
+def test_hundreds_of_tiny_cells_pay_for_loading_and_a_few_do_not():
+    cell = costs.cell("SVC", np.zeros((150, 4)), 120, 30)
+    assert SEARCH.saved(800 * cell) > LOADING > SEARCH.saved(20 * cell)
 
 
 def test_values_of_C_that_bound_nothing_share_their_solution():
