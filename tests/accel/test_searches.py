@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import (
     GridSearchCV,
@@ -15,12 +16,15 @@ from sklearn.model_selection import (
     validation_curve,
 )
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix import accel
-from separatrix.accel import counters
+from separatrix.accel import costs, counters
+from separatrix.accel.dispatch import LOADING  # as it is before a test changes it
+from separatrix.accel.replacements import SEARCH
 
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS, NUMBERS = DIGITS[:400], NUMBERS[:400]
@@ -127,6 +131,41 @@ def test_tables_and_choices_are_scikit_learns(name):
     assert np.mean(ours.predict(A) == theirs.predict(A)) > 0.99
 
 
+MODELS_OF_A_STEP = [
+    {"clf": [SVC(tol=1e-5)], "clf__C": [1, 10]},
+    {"clf": [LinearDiscriminantAnalysis()]},
+    {"clf": [KNeighborsClassifier()], "clf__n_neighbors": [1, 5]},
+]
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc", ["accuracy", "neg_log_loss"]])
+def test_searches_over_several_models_are_served_in_part(scoring):
+    """The last step of a pipeline as a parameter: what is not served is fitted by scikit-learn."""
+    pipeline = Pipeline([("scale", StandardScaler()), ("clf", LinearDiscriminantAnalysis())])
+    more = {} if not isinstance(scoring, list) else {"refit": "accuracy"}
+    grid = MODELS_OF_A_STEP if not more else MODELS_OF_A_STEP[1:]  # an SVC has no probabilities
+    search = GridSearchCV(pipeline, grid, cv=3, scoring=scoring, **more)
+    theirs = search.fit(X, Y).cv_results_
+    with accel.patched():
+        ours = search.fit(X, Y).cv_results_
+    assert served() == (3 * 2 if more else 3 * 4, 0)
+    assert [str(one) for one in ours["params"]] == [str(one) for one in theirs["params"]]
+    for key in theirs:
+        if key.startswith("mean_test"):
+            np.testing.assert_allclose(ours[key], theirs[key], atol=0.003)
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
+def test_candidates_that_scikit_learn_refuses_do_not_keep_others_from_being_served():
+    search = GridSearchCV(SVC(), {"C": [-1.0, 1.0, 10.0]}, cv=3)
+    with pytest.warns(FitFailedWarning):
+        theirs = search.fit(X, Y).cv_results_["mean_test_score"]
+    with accel.patched(), pytest.warns(FitFailedWarning, match="3 fits failed out of a total of 9"):
+        ours = search.fit(X, Y).cv_results_["mean_test_score"]
+    assert served() == (6, 0)
+    np.testing.assert_allclose(ours, theirs, atol=0.003)
+
+
 def test_candidates_of_a_fold_are_solved_together(monkeypatch):
     """One path in C for each gamma, with all folds; one search of a fold for all numbers of neighbours."""
     from separatrix.accel import neighbor_cells, svc_cells
@@ -146,6 +185,28 @@ def test_candidates_of_a_fold_are_solved_together(monkeypatch):
         GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5]}, cv=4).fit(X, Y)
     assert paths == [(3, (10.0, 1.0))] * 2
     assert len(searches) == 4
+
+
+def test_folds_are_scored_with_blas_on_one_thread(monkeypatch):
+    """Its threads wait by spinning: for products so small that took half of a search's processor time."""
+    from separatrix.accel import svc_cells
+
+    seen, score = [], svc_cells.scores_of_all
+
+    def watch(*given):
+        found = threadpool_info()
+        seen.extend(one["num_threads"] for one in found if one["user_api"] == "blas")
+        return score(*given)
+
+    monkeypatch.setattr(svc_cells, "scores_of_all", watch)
+    with threadpool_limits(2, user_api="blas"), accel.patched():
+        GridSearchCV(SVC(), {"C": [1, 10]}, cv=3).fit(X, Y)
+    assert set(seen) == {1}
+
+
+def test_hundreds_of_tiny_cells_pay_for_loading_and_a_few_do_not():
+    cell = costs.cell("SVC", np.zeros((150, 4)), 120, 30)
+    assert SEARCH.saved(800 * cell) > LOADING > SEARCH.saved(20 * cell)
 
 
 def test_values_of_C_that_bound_nothing_share_their_solution():

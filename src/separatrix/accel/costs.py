@@ -17,7 +17,7 @@ TREE_QUERY = 1e-5  # for a query of a tree, and a feature
 SVD_VALUE = 4e-9  # for a value and a feature
 BAYES_VALUE = 8e-9  # for a value and a class
 CATEGORY_VALUE = 1.4e-8  # for a value and a class
-CALL = 2e-3  # for a fit and a score of neighbours, besides the work
+CALL = 2e-3  # for a fit and a score in a search, besides the work
 
 
 def stored(X: Any) -> int:
@@ -83,15 +83,11 @@ def categories(estimator: Any, X: Any, _Y: Any = None) -> float:
 
 
 def cell(kind: str, X: Any, train: int, test: int, *, calls: bool = True) -> float:
-    """A fit and a score in a search; with `calls` what scikit-learn takes for those of no work.
-
-    That is not counted for an `SVC`: with a large C, tiny problems take separatrix as long as LIBSVM.
-    """
+    """A fit and a score in a search; with `calls` what scikit-learn takes for those of no work."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     values = stored(X) / max(1, n) if hasattr(X, "shape") and len(X.shape) == 2 else 10.0
-    if kind == "SVC":
-        return float(LIBSVM_VALUE * train * train * values)
-    return float(CALL * calls + BRUTE_VALUE * train * test * values)
+    work = LIBSVM_VALUE * train * train if kind == "SVC" else BRUTE_VALUE * train * test
+    return float(CALL * calls + work * values)
 
 
 def boundaries(classes: int) -> int:

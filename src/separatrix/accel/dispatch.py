@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 from separatrix.accel import costs
@@ -96,13 +96,12 @@ def replace(original: Callable[..., Any], target: Target) -> Callable[..., Any]:
         else:
             count_ours(target.label, perf_counter() - start, expected)
             return answer
-        start = perf_counter()
+        start, used = perf_counter(), thread_time()
         try:
             return original(*args, **more)
         finally:
-            seconds = perf_counter() - start
-            count_theirs(target.label, seconds, words_of(reason))
-            note_missed(reason, seconds, target.worth)
+            count_theirs(target.label, perf_counter() - start, words_of(reason))
+            note_missed(reason, thread_time() - used, target.worth)  # other programs take no part
 
     return replaced
 

@@ -63,9 +63,27 @@ class Solved(NamedTuple):
 Solve = Callable[[Any, Any, list[Cell]], Iterable[tuple[int, Solved]]]
 
 
-def is_served(call: Any) -> bool:
-    """Whether a call fits and scores a model that can be solved together with others."""
-    return len(call[1]) == 3 and _kind(call[1][0]) is not None
+class Candidate(NamedTuple):
+    """Parameters of a search, set on its estimator."""
+
+    kind: str | None  # the name in `SOLVERS` of the last step
+    model: Any  # the last step
+    steps: Any  # a pipeline of the steps before it, or None
+
+    @property
+    def before(self) -> str:
+        """The steps before the last one, in words."""
+        return "" if self.steps is None else repr(self.steps.get_params())
+
+
+def may_be_served(call: Any) -> bool:
+    """Whether a call, or others of its search, fits a model that can be solved together with others."""
+    _, args, options = call
+    if len(args) != 3:
+        return False
+    estimator, parameters = args[0], options.get("parameters") or {}
+    replaces = type(estimator) is Pipeline and estimator.steps[-1][0] in parameters
+    return replaces or _kind(estimator) is not None
 
 
 def _kind(estimator: Any) -> str | None:
@@ -76,72 +94,101 @@ def _kind(estimator: Any) -> str | None:
     return name if module is not None and getattr(module, name, None) is type(last) else None
 
 
-def serve(calls: list[Any]) -> list[Any] | None:
-    """The results of all calls; None if scikit-learn is to compute them."""
-    start = perf_counter()
-    SETTINGS.attempts += 1
-    label = f"{type(calls[0][1][0]).__name__} in a search"
-    kind, (_, X, y) = str(_kind(calls[0][1][0])), calls[0][1]
-    plain = _counts_hits(calls[0][2], y)  # scores of another kind are scikit-learn's own work
-    sizes = ((len(call[2]["train"]), len(call[2]["test"])) for call in calls)
-    expected = sum(costs.cell(kind, X, *size, calls=plain) for size in sizes)
-    try:
-        require_worth(expected, SEARCH)
-        cells = _cells_of(calls)
-        solve: Solve = load(SOLVERS[kind][1])
-        results: list[Any] = [None] * len(calls)
-        for number, solved in solve(X, y, cells):
-            results[number] = _score_solved(calls[number], solved)
-    except Exception as error:
-        count_theirs(label, 0.0, words_of(error))
-        note_missed(error, expected, SEARCH)
-        return None
-    seconds = perf_counter() - start
-    for result in results:  # the cells share their work
-        if "fit_time" in result:
-            result["fit_time"] += seconds / len(calls)
-    count_ours(label, seconds, expected, len(calls))
+def serve(calls: list[Any]) -> list[Any]:
+    """The result of each call, None where scikit-learn is to compute it.
+
+    Candidates may be of several kinds, of which some are served.
+    """
+    results: list[Any] = [None] * len(calls)
+    candidates = _candidates_of(calls)
+    for kind in {one.kind: None for one in candidates if one.kind is not None}:
+        numbers = [number for number, one in enumerate(candidates) if one.kind == kind]
+        _serve_kind(kind, calls, candidates, numbers, results)
     return results
 
 
-def _cells_of(calls: list[Any]) -> list[Cell]:
-    """What each call asks for; raises an error if it is not served."""
+def _candidates_of(calls: list[Any]) -> list[Candidate]:
+    """The candidate of each call; folds share them."""
+    known: dict[int, Candidate] = {}
+    candidates = []
+    for _, (estimator, *_), options in calls:
+        parameters = options["parameters"]
+        key = id(parameters) if parameters else id(estimator)
+        if key not in known:
+            known[key] = _candidate(estimator, parameters)
+        candidates.append(known[key])
+    return candidates
+
+
+def _candidate(estimator: Any, parameters: Any) -> Candidate:
+    """A candidate; of no kind if scikit-learn refuses its parameters."""
+    try:
+        estimator.set_params(**clone(parameters or {}, safe=False))
+        kind = _kind(estimator)
+        piped = isinstance(estimator, Pipeline)
+        model = estimator[-1] if piped else estimator
+        if kind is not None:
+            model._validate_params()
+        return Candidate(kind, model, estimator[:-1] if piped else None)
+    except Exception:
+        return Candidate(None, None, None)
+
+
+def _serve_kind(
+    kind: str, calls: list[Any], candidates: list[Candidate], numbers: list[int], results: list[Any]
+) -> None:
+    """Write the results of calls of one kind, all of them or none."""
+    start = perf_counter()
+    SETTINGS.attempts += 1
+    _, (estimator, X, y), options = calls[numbers[0]]
+    label = f"{type(estimator).__name__} in a search"
+    plain = _counts_hits(options, y)  # scores of another kind are scikit-learn's own work
+    sizes = [(len(calls[n][2]["train"]), len(calls[n][2]["test"])) for n in numbers]
+    expected = sum(costs.cell(kind, X, *size, calls=plain) for size in sizes)
+    found = {}
+    try:
+        require_worth(expected, SEARCH)
+        cells = _cells_of(calls, candidates, numbers)
+        solve: Solve = load(SOLVERS[kind][1])
+        for number, solved in solve(X, y, cells):
+            found[number] = _score_solved(calls[number], solved)
+    except Exception as error:
+        count_theirs(label, 0.0, words_of(error))
+        note_missed(error, expected, SEARCH)
+        return
+    seconds = perf_counter() - start
+    for number, result in found.items():
+        if "fit_time" in result:  # the cells share their work
+            result["fit_time"] += seconds / len(found)
+        results[number] = result
+    count_ours(label, seconds, expected, len(found))
+
+
+def _cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) -> list[Cell]:
+    """What some calls ask for; raises an error if it is not served."""
     cells = []
     folds: dict[tuple[int, int], Fold] = {}  # candidates share them: so they are solved together
-    candidates: dict[int, tuple[Any, str, Any]] = {}  # folds share them: so they are checked once
-    _, X, y = calls[0][1]
+    before = {id(one): one.before for one in candidates}
+    _, X, y = calls[numbers[0]][1]
     if any(type(given).__module__.split(".")[0] not in LIBRARIES for given in (X, y)):
         raise NotServed("arrays of another library")
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    kind = _kind(calls[0][1][0])
-    for number, (_, (estimator, own_X, own_y), options) in enumerate(calls):
+    for number in numbers:
+        _, (_, own_X, own_y), options = calls[number]
         _require_plain(options)
         if own_X is not X or own_y is not y:
-            raise NotServed("candidates of several kinds")
-        known = id(options["parameters"]) if options["parameters"] else id(estimator)
-        if known not in candidates:
-            candidates[known] = _candidate(estimator, options["parameters"], kind)
-        model, before, steps = candidates[known]
+            raise NotServed("several data sets")
+        candidate = candidates[number]
+        if candidate.steps is not None:
+            _require_repeatable(candidate.steps)
         train, test = options["train"], options["test"]
         fold = folds.get((id(train), id(test)))
         if fold is None:
             fold = _fold_of(train, test, n, scores_both=bool(options.get("return_train_score")))
             folds[id(train), id(test)] = fold
-        cells.append(Cell(number, model, before, steps, fold))
+        words = before[id(candidate)]
+        cells.append(Cell(number, candidate.model, words, candidate.steps, fold))
     return cells
-
-
-def _candidate(estimator: Any, parameters: Any, kind: str | None) -> tuple[Any, str, Any]:
-    """The last step of a candidate with its parameters; the steps before it, in words and as a pipeline."""
-    estimator.set_params(**clone(parameters or {}, safe=False))
-    if _kind(estimator) != kind:
-        raise NotServed("candidates of several kinds")
-    steps, before, model = None, "", estimator
-    if isinstance(estimator, Pipeline):
-        steps, before, model = estimator[:-1], repr(estimator[:-1].get_params()), estimator[-1]
-        _require_repeatable(steps)
-    model._validate_params()
-    return model, before, steps
 
 
 def _fold_of(train: Any, test: Any, n: int, *, scores_both: bool) -> Fold:
@@ -175,6 +222,8 @@ def _score_solved(call: Any, solved: Solved) -> Any:
     function, (estimator, _, y), options = call
     if _counts_hits(options, y):
         return _count_hits(options, y, solved)
+    estimator.set_params(**clone(options["parameters"] or {}, safe=False))
+    estimator.__dict__["set_params"] = lambda **_: estimator  # else it would replace the last step
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     last.classes_ = solved.classes
     rows = np.arange(len(solved.labels))[:, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +16,16 @@ from sklearn.utils.validation import column_or_1d
 from separatrix.accel.dispatch import NotServed
 from separatrix.accel.searches import Cell, Fold, Solved
 from separatrix.estimators.base.multiclass import vote
-from separatrix.estimators.base.support import class_segments, scores_of_all
-from separatrix.estimators.base.svc_path import solve_svc_path
+from separatrix.estimators.base.support import Support, class_segments, scores_of_all
+from separatrix.estimators.base.svc_path import SvcPath, solve_svc_path
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.held import HeldGram
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.device import as_numpy
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.threads import blas_on_one_thread, in_order, thread_count
 from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.types import Codes, Gram, Matrix, Vector
 
@@ -140,13 +143,34 @@ def _solve_kernel(
         path = solve_svc_path(model, gram, k, weights, Cs, FitMonitor(), [])
         if path.unfinished:
             raise NotServed("missed its tolerance")
-        for chain, supports in zip(group, path.supports, strict=True):
-            wanted = samples.positions(chain[0].fold.wanted)
-            distinct = list(dict.fromkeys(supports))
-            S = as_numpy(scores_of_all(distinct, gram, wanted))  # (wanted, distinct, p)
-            for support, c in zip(supports, path.reached, strict=True):
-                own = S[:, distinct.index(support)]
-                yield chain[c].number, _predict(chain[c], samples, own)
+        for chain, solved in in_order(
+            partial(_predict_chain, samples, gram, path),
+            zip(group, path.supports, strict=True),
+            threads=_scoring_threads(gram, len(group)),
+        ):
+            for c, answer in zip(path.reached, solved, strict=True):
+                yield chain[c].number, answer
+
+
+def _scoring_threads(gram: Gram, chains: int) -> int:
+    """Threads that score chains: on a device one does."""
+    return min(thread_count(), chains) if isinstance(gram, HeldGram) else 1
+
+
+def _predict_chain(
+    samples: SearchSamples, gram: Gram, path: SvcPath, task: tuple[list[Cell], list[Support]]
+) -> tuple[list[Cell], list[Solved]]:
+    """Predictions of the cells of one fold, in the order in which its values of C were reached."""
+    chain, supports = task
+    wanted = samples.positions(chain[0].fold.wanted)
+    distinct = list(dict.fromkeys(supports))
+    with blas_on_one_thread():  # many small products: its threads would spin more than they work
+        S = as_numpy(scores_of_all(distinct, gram, wanted))  # (wanted, distinct, p)
+    solved = [
+        _predict(chain[c], samples, S[:, distinct.index(support)])
+        for support, c in zip(supports, path.reached, strict=True)
+    ]
+    return chain, solved
 
 
 def _weights_of(cell: Cell, samples: SearchSamples) -> Vector:

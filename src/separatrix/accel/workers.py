@@ -43,13 +43,15 @@ def parallel(original: type) -> type:
             first = next(calls, None)
             if first is None or not _fits_and_scores(first):
                 return super().__call__(calls if first is None else chain([first], calls))
-            from separatrix.accel.searches import is_served, serve  # once it is needed
+            from separatrix.accel.searches import may_be_served, serve  # once needed
 
-            if not is_served(first):
+            if not may_be_served(first):
                 return super().__call__(chain([first], calls))
             gathered = [first, *calls]
             answers = serve(gathered)
-            return super().__call__(gathered) if answers is None else answers
+            left = [call for call, own in zip(gathered, answers, strict=True) if own is None]
+            theirs = iter(super().__call__(left) if left else ())
+            return [next(theirs) if own is None else own for own in answers]
 
     Parallel.__qualname__, Parallel.__module__ = original.__qualname__, original.__module__
     return Parallel

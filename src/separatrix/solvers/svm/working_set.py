@@ -34,8 +34,8 @@ COUNT, STEPS, LIMIT, STATUS = range(4)  # whole numbers of each problem
 TOL, VIOLATION, LARGEST_GAP = range(3)  # real numbers of each problem
 BIAS, PRIMAL, DUAL, SQUARE, LAST_VIOLATION, GAP = range(6)  # rows of the certificates
 RUNNING, REACHED, STUCK, PAUSED = range(4)  # values of STATUS
-SMALL_SET, LARGE_SET = 128, 256
-LARGE_PROBLEM = 1536  # rows from which a larger working set takes fewer passes over them
+SMALL_SET, MEDIUM_SET, LARGE_SET = 64, 128, 256
+SMALL_PROBLEM, MEDIUM_PROBLEM = 1536, 4096  # rows: larger sets take fewer passes over more of them
 
 
 class Batch(NamedTuple):
@@ -75,7 +75,9 @@ class Scratch(NamedTuple):
 
 def set_size(n: int) -> int:
     """Size of the working set of a problem of n rows."""
-    return SMALL_SET if n <= LARGE_PROBLEM else LARGE_SET
+    if n <= SMALL_PROBLEM:
+        return SMALL_SET
+    return MEDIUM_SET if n <= MEDIUM_PROBLEM else LARGE_SET
 
 
 @njit(cache=True, nogil=True)
