@@ -3,6 +3,8 @@
 from tests.campaigns import (
     certificates,
     differential,
+    faults,
+    kills,
     model_files,
     properties,
     readers,
@@ -15,5 +17,7 @@ CAMPAIGNS = {
     "certificates": certificates.CAMPAIGN,
     "model-files": model_files.CAMPAIGN,
     "readers": readers.CAMPAIGN,
+    "kills": kills.CAMPAIGN,
+    "faults": faults.CAMPAIGN,
     "threads": threads.CAMPAIGN,
 }
