@@ -8,6 +8,7 @@ from tests.campaigns import (
     model_files,
     properties,
     readers,
+    stops,
     threads,
 )
 
@@ -19,5 +20,6 @@ CAMPAIGNS = {
     "readers": readers.CAMPAIGN,
     "kills": kills.CAMPAIGN,
     "faults": faults.CAMPAIGN,
+    "stops": stops.CAMPAIGN,
     "threads": threads.CAMPAIGN,
 }
