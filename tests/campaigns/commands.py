@@ -117,7 +117,18 @@ class _Channel:
 
 
 def _run_job(data, folder):
-    """What the server and the process of a job do on disk; a job that was interrupted is resumed."""
+    """A job of the workbench; an error that the server would answer with is printed."""
+    from separatrix.web.request_error import RequestError
+
+    try:
+        return _run_or_resume_job(data, folder)
+    except RequestError as error:
+        print(f"Error: {error.message}", file=sys.stderr)
+        return 1
+
+
+def _run_or_resume_job(data, folder):
+    """What the server and the process of a job do on disk."""
     from separatrix.web.request_error import RequestError
     from separatrix.workbench import job
     from separatrix.workbench.job_store import JobStore
