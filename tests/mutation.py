@@ -1,20 +1,22 @@
 """Change one operator or number of a solver, kernel, reader or model file; does a test fail?
 
-`python -m tests.mutation --mutants 50 --seed 0`. Seeded random mutants, compiler off, in a copy of the
-sources. A mutant is tried by the tests of its module's name, or else of its folder; `--survivors` lists
-those that no test noticed. A mutant that runs much longer than the tests without it is killed as well.
+`python -m tests.mutation --mutants 50 --seed 0`. Seeded random mutants; only a forked child sees one. It is
+tried by the tests of its module's name, or else of its folder, those of `make test`. A mutant that runs
+much longer than the tests without it is killed as well. Compiled functions of the mutated module, and of
+all that import it, are compiled afresh: numba's cache would serve the ones without the mutant.
 """
 
 import argparse
 import ast
+import importlib.util
 import json
 import os
 import random
-import shutil
+import re
 import signal
 import sys
-import tempfile
 import time
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +59,7 @@ def _changeable(node):
 
 
 def mutate(source, number):
-    """The source with its site of that number changed, and where that is."""
+    """The tree of a source with its site of that number changed, and where that is."""
     tree = ast.parse(source)
     node = list(sites(tree))[number]
     before = ast.unparse(node)
@@ -67,7 +69,57 @@ def mutate(source, number):
         node.value = not node.value if isinstance(node.value, bool) else node.value + 1
     else:
         node.op = SWAPS[type(node.op)]()
-    return ast.unparse(tree), f"line {node.lineno}: {before} -> {ast.unparse(node)}"
+    return tree, f"line {node.lineno}: {before} -> {ast.unparse(node)}"
+
+
+def dotted(module):
+    """The name under which a file is imported."""
+    return module.removesuffix(".py").replace("/", ".")
+
+
+def importers(module):
+    """A module and all that import it, also through others, as far as compiled code goes."""
+    folders = [ROOT / "src/separatrix" / name for name in ("solvers", "kernels", "runtime")]
+    texts = {
+        dotted(str(path.relative_to(ROOT / "src"))): path.read_text()
+        for folder in folders
+        for path in folder.rglob("*.py")
+    }
+    found, new = {dotted(module)}, {dotted(module)}
+    while new:
+        pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name in new))
+        new = {name for name, text in texts.items() if pattern.search(text)} - found
+        found |= new
+    return found
+
+
+class MutantLoader(SourceFileLoader):
+    """Loads a mutant in the place of its module."""
+
+    def __init__(self, module, tree):
+        super().__init__(dotted(module), str(ROOT / "src" / module))
+        self._tree = tree
+
+    def get_code(self, fullname):
+        return compile(self._tree, self.path, "exec", dont_inherit=True)
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.name:
+            return importlib.util.spec_from_file_location(name, self.path, loader=self)
+        return None
+
+
+def _install(module, tree):
+    from numba.core.dispatcher import Dispatcher
+
+    sys.meta_path.insert(0, MutantLoader(module, tree))
+    fresh, enable = importers(module), Dispatcher.enable_caching
+
+    def enable_caching(dispatcher):
+        if dispatcher.py_func.__module__ not in fresh:
+            enable(dispatcher)
+
+    Dispatcher.enable_caching = enable_caching
 
 
 def tests_of(module):
@@ -78,12 +130,12 @@ def tests_of(module):
     return [str(ROOT / chosen)]
 
 
-def run_tests(copy, module, seconds):
-    """Run the tests of a module in a child; "passed", "failed" or "slow"."""
+def run_tests(module, tree, seconds):
+    """Run the tests of a module in a child, with a mutant or None; "passed", "failed" or "slow"."""
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
-        _be_child(copy, module)
+        _be_child(module, tree)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found, status = os.waitpid(child, os.WNOHANG)
@@ -95,50 +147,43 @@ def run_tests(copy, module, seconds):
     return "slow"
 
 
-def _be_child(copy, module):
+def _be_child(module, tree):
     try:
         import pytest
 
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        sys.dont_write_bytecode = True
-        sys.path.insert(0, str(copy))
-        os.environ["PYTHONPATH"] = os.pathsep.join([str(copy), str(ROOT)])
+        if tree is not None:
+            _install(module, tree)
         quiet = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not long"]
-        status = pytest.main([*quiet, *tests_of(module), str(copy / module)])
+        status = pytest.main([*quiet, *tests_of(module)])
         os._exit(0 if status == 0 else 1)
     finally:
         os._exit(1)
 
 
 class Session:
-    """Mutants of a copy of the sources, and how long the tests of each module take without one."""
+    """Tries mutants; knows how long the tests of each module take without one."""
 
-    def __init__(self, copy):
-        self._copy, self._seconds = copy, {}
+    def __init__(self):
+        self._seconds = {}
 
     def limit(self, module):
-        """Seconds for the tests of a module; None if they fail without a mutant."""
+        """Seconds for the tests of a module; None if they fail, or take too long, without a mutant."""
         if module not in self._seconds:
             begun = time.monotonic()
-            passed = run_tests(self._copy, module, 90.0) == "passed"
-            self._seconds[module] = 4 * (time.monotonic() - begun) + 10 if passed else None
+            passed = run_tests(module, None, 180.0) == "passed"
+            self._seconds[module] = 4 * (time.monotonic() - begun) + 60 if passed else None
         return self._seconds[module]
 
     def try_mutant(self, module, number):
         """What came of one mutant, and what was changed."""
-        path = self._copy / module
-        source = path.read_text()
-        mutant, where = mutate(source, number)
+        tree, where = mutate((ROOT / "src" / module).read_text(), number)
         seconds = self.limit(module)
         if seconds is None:
             return UNTESTED, where
-        path.write_text(mutant)
-        try:
-            found = run_tests(self._copy, module, seconds)
-        finally:
-            path.write_text(source)
+        found = run_tests(module, tree, seconds)
         return {"passed": SURVIVED, "failed": KILLED, "slow": SLOW}[found], where
 
 
@@ -152,16 +197,12 @@ def main():
     every = [(m, i) for m, text in known.items() for i, _ in enumerate(sites(ast.parse(text)))]
     drawn = random.Random(given.seed).sample(every, min(given.mutants, len(every)))
     _load_libraries()
-    counts = {}
-    with tempfile.TemporaryDirectory() as folder:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "src", folder, ignore=ignored, dirs_exist_ok=True)
-        session = Session(Path(folder))
-        for module, number in sorted(drawn):
-            outcome, where = session.try_mutant(module, number)
-            counts[outcome] = counts.get(outcome, 0) + 1
-            sys.stdout.write(f"{outcome}: {module}, {where}\n")
-            sys.stdout.flush()
+    counts, session = {}, Session()
+    for module, number in drawn:
+        outcome, where = session.try_mutant(module, number)
+        counts[outcome] = counts.get(outcome, 0) + 1
+        sys.stdout.write(f"{outcome}: {module}, {where}\n")
+        sys.stdout.flush()
     killed = counts.get(KILLED, 0) + counts.get(SLOW, 0)
     tried = killed + counts.get(SURVIVED, 0)
     counts |= {"tried": tried, "sites": len(every), "seed": given.seed}
@@ -170,7 +211,7 @@ def main():
 
 def _load_libraries():
     """What every child needs, before the first is forked; not separatrix."""
-    os.environ |= {"NUMBA_DISABLE_JIT": "1", "OPENBLAS_NUM_THREADS": "1"}
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     import numba
     import pandas
     import pyarrow.parquet
