@@ -6,7 +6,10 @@ from tests.campaigns.registry import CAMPAIGNS
 from tests.campaigns.table import BEGIN, END, PAGE, read_records, render
 
 # The campaigns whose first trials the other tests of `make test` do not have in some form.
-QUICK = ("differential", "properties", "certificates", "readers", "threads")
+QUICK = (
+    *("differential", "properties", "certificates", "readers", "threads"),
+    *("kills", "faults", "stops"),
+)
 
 
 def parts(size):
