@@ -25,7 +25,7 @@ GPU = (
     "cuda",
     "triton",
     "device",
-)  # code that tests run on a GPU or by an interpreter only, as all with torch
+)  # code that tests run on a GPU or by an interpreter only
 SWAPS = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
     **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is},

@@ -76,10 +76,11 @@ def tasks(inputs, out):
 
 def warm(name):
     """Run a command once, in this process: compiled code is loaded when it forks."""
-    from separatrix.report import page
+    if name in ("run", "compare", "workbench job"):
+        from separatrix.report import page  # needs an extra
 
-    # Pictures are made but not drawn: that takes most of the time and touches no file.
-    page.draw_svg = lambda *_, **__: "<svg></svg>"
+        # Pictures are made but not drawn: that takes most of the time and touches no file.
+        page.draw_svg = lambda *_, **__: "<svg></svg>"
     with tempfile.TemporaryDirectory() as folder:
         inputs, out = Path(folder), Path(folder) / "out"
         out.mkdir()
