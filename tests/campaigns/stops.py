@@ -173,13 +173,17 @@ def time_limits(number):
     call = TIMED[number % len(TIMED)]
     limit = float(chosen(np.random.default_rng([12, number]), (0.1, 0.3, 0.6)))
     X, y = samples(*LARGE)
-    model = make(call).set_params(time_limit=limit)
+    model = make(call)
+    # a search ends at its limit; then the model of the best cell has its own
+    given = [n for n in ("time_limit", "estimator__time_limit") if n in model.get_params()]
+    model.set_params(**dict.fromkeys(given, limit))
     require_alive(state())
     model.fit(X[:300], y[:300])  # compiled
     before, begun = state(), time.process_time()
     model.fit(X, y)
     took = time.process_time() - begun
-    assert took < (limit + LATE) * os.cpu_count(), f"{call}: {took:.2f} s for {limit:g} s"
+    most = (len(given) * limit + LATE) * os.cpu_count()
+    assert took < most, f"{call}: {took:.2f} s for {limit:g} s"
     assert model.predict(X[:10]).shape == (10,)
     require_alive(before)
 
