@@ -10,7 +10,7 @@ QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators t
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
-.PHONY: install demo demo-cluster workbench test test-full test-sklearn test-long test-gpu campaign golden lint bench docs clean
+.PHONY: install demo demo-cluster workbench test test-full test-sklearn test-long test-gpu campaign golden lint lock audit sbom wheel mutation bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -18,6 +18,9 @@ $(VENV)/bin/python:
 
 # One stamp for each extra: installed again only when pyproject.toml is newer.
 $(VENV)/.has-%: pyproject.toml | $(VENV)/bin/python
+ifdef LOCKED
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/ci.txt
+endif
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
@@ -79,6 +82,30 @@ lint: $(VENV)/.has-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Versions and hashes of everything that is installed; LOCKED=1 with any target installs from these files.
+# The files name no index.
+LOCK := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --upgrade
+lock: $(VENV)/.has-release
+	$(BIN)/$(LOCK) --extra data --extra excel --extra report --extra workbench --extra serve -o requirements/runtime.txt
+	$(BIN)/$(LOCK) --extra test --extra lint -o requirements/ci.txt
+
+# Known vulnerabilities of the locked versions; asks a database on the internet.
+audit: $(VENV)/.has-release
+	$(BIN)/pip-audit --disable-pip -r requirements/runtime.txt -r requirements/ci.txt
+
+# Software bill of materials in CycloneDX's JSON.
+sbom: $(VENV)/.has-release
+	@mkdir -p dist
+	$(BIN)/cyclonedx-py requirements requirements/runtime.txt --pyproject pyproject.toml --output-reproducible --of JSON -o dist/separatrix.cdx.json
+
+# Built twice, compared byte by byte, and listed in dist/SHA256SUMS.
+wheel: $(VENV)/.has-release
+	$(BIN)/python -m tests.contracts.wheel dist
+
+# Seeded mutants of solvers, kernels, readers and model files: `make mutation MUTANTS=50 SEED=0`.
+mutation: $(VENV)/.has-test
+	nice -n 10 $(BIN)/python -m tests.mutation --mutants $(or $(MUTANTS),50) --seed $(or $(SEED),0)
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn import svm
 from tests.campaigns.campaign import Campaign, chosen
 from tests.campaigns.problems import draw
-from tests.gpu.certificates import boundaries, certificate
+from tests.gpu.certificates import boundaries, certificate, distance
 
 from separatrix import SVC, KernelLogisticRegression, LinearSVC, LogisticRegression
 from separatrix.kernels import Gaussian, Laplacian, Linear, Polynomial
@@ -33,7 +33,11 @@ def support_vectors(number):
 
 
 def libsvm_scores(number):
-    """Scores at a tight tolerance are LIBSVM's within 2e-5 of their size: its kernel rows are float32."""
+    """Scores at a tight tolerance are LIBSVM's within 1e-6 of their size, or LIBSVM is further off.
+
+    Its kernel rows are float32, so it may stop away from the optimum. Then the duality gaps of both
+    machines, in float64, must explain how far they are apart, and ours is the smaller one.
+    """
     X, y, rng = draw(number)
     C, gamma = float(10.0 ** rng.integers(-2, 4)), float(chosen(rng, (0.05, 0.5, 2.0)))
     params = {"C": C, "gamma": gamma, "tol": 1e-10, "decision_function_shape": "ovo"}
@@ -44,7 +48,19 @@ def libsvm_scores(number):
     found, expected = (
         m.decision_function(X) - np.ravel(m.intercept_)[: _width(m)] for m in (ours, theirs)
     )
-    np.testing.assert_allclose(found, expected, atol=2e-5 * max(1.0, np.abs(expected).max()))
+    if np.abs(found - expected).max() > 1e-6 * max(1.0, np.abs(expected).max()):
+        _require_explained(ours, theirs, X, y)
+
+
+def _require_explained(ours, theirs, X, y):
+    theirs.multi_class, theirs.kernel_ = ours.multi_class, ours.kernel_  # what `boundaries` reads
+    for mine, other in zip(boundaries(ours, y), boundaries(theirs, y), strict=True):
+        gaps = [certificate(ours, X, boundary).slack for boundary in (mine, other)]
+        noise = 1e-12 * max(1.0, np.abs(mine.coef).sum())
+        assert gaps[0] <= max(gaps[1], 0.0) + noise, f"gap {gaps[0]:g}, LIBSVM's {gaps[1]:g}"
+        promised = sum(np.sqrt(2.0 * (max(gap, 0.0) + noise)) for gap in gaps)
+        apart = distance(ours, X, mine, other)
+        assert apart <= promised, f"{apart:g} apart, {promised:g} explained"
 
 
 def _width(model):
@@ -68,7 +84,7 @@ def kernel_logistic(number):
     """The same in the feature space of a kernel: the dual coefficients are C times the residuals."""
     X, y, rng = draw(number)
     C = float(10.0 ** rng.integers(-2, 3))
-    model = KernelLogisticRegression(C=C, gamma=0.5, tol=1e-9).fit(X, y)
+    model = KernelLogisticRegression(C=C, gamma=0.5, tol=1e-12).fit(X, y)
     P = model.predict_proba(X)
     T = (y[:, None] == model.classes_).astype(float)
     residual = C * (T - P)[:, -len(model.dual_coef_) :].T

@@ -314,7 +314,11 @@ def support_vectors(number):
     if not (a.sure and b.sure):
         return
     found, expected = a.decision_function(drawn.given), b.decision_function(drawn.given)
-    size = max(1.0, np.abs(expected).max())  # of a margin; LIBSVM holds kernel rows in float32
+    size = max(1.0, np.abs(expected).max())  # of a margin
+    # LIBSVM holds kernel rows in float32: what that does to a score is no disagreement
+    largest = np.abs(a.kernel_.diagonal(np.asarray(drawn.X, dtype=float))).max()
+    coef = np.abs(a.dual_coef_).sum(axis=1).max()
+    size = max(size, 1e3 * FLOAT32 * float(coef) * float(largest))
     # an intercept may be any of an interval where no support vector is free
     found, expected = found - np.median(found, axis=0), expected - np.median(expected, axis=0)
     worst = np.abs(found - expected).max() / size
@@ -347,6 +351,8 @@ def least_squares(number):
         worst = np.abs(X @ (found - coef).T).max() / max(1.0, np.abs(X @ coef.T).max())
         assert worst < (1e-3 if drawn.dtype == np.float32 else 1e-5), f"{worst:g}; {drawn}"
 
+
+FLOAT32 = float(np.finfo(np.float32).eps)
 
 PARTS = {
     "GaussianNB": naive("GaussianNB"),

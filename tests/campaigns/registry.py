@@ -3,10 +3,13 @@
 from tests.campaigns import (
     certificates,
     differential,
+    faults,
+    kills,
     limits,
     model_files,
     properties,
     readers,
+    stops,
     threads,
 )
 
@@ -17,5 +20,8 @@ CAMPAIGNS = {
     "certificates": certificates.CAMPAIGN,
     "model-files": model_files.CAMPAIGN,
     "readers": readers.CAMPAIGN,
+    "kills": kills.CAMPAIGN,
+    "faults": faults.CAMPAIGN,
+    "stops": stops.CAMPAIGN,
     "threads": threads.CAMPAIGN,
 }

@@ -6,10 +6,12 @@ import sklearn.svm
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from tests.campaigns.problems import draw
 
 from separatrix import SVC, LinearSVC, NuSVC, OneClassSVM, kkt_report
 from separatrix.errors import DataError
 from separatrix.kernels import Gaussian
+from separatrix.solvers.svm import nu
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:600], Y[:600]
@@ -125,3 +127,13 @@ def test_scores_at_a_margin_near_0_do_not_depend_on_the_order_of_rows(seed, kern
     other = NuSVC(nu=nu, kernel=kernel, tol=1e-6).fit(X[order], y[order])
     scores = one.decision_function(X)
     assert np.abs(scores - other.decision_function(X)).max() <= 1e-4 * np.abs(scores).max()
+
+
+def test_a_margin_near_0_does_not_take_steps_without_end(monkeypatch):
+    """The third fold of 43 points on a line took over 22 million steps."""
+    monkeypatch.setattr(nu, "MOST_EXTRA_STEPS", 200_000)
+    X, y, _ = draw(36)  # 1,117,780 steps without the limit, r = 9e-7
+    with pytest.warns(ConvergenceWarning, match="leaves no margin at 1 of 3"):
+        model = NuSVC().fit(X, y)
+    assert model.n_iter_[0] < 400_000
+    assert model.predict(X).shape == y.shape

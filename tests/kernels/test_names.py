@@ -92,3 +92,11 @@ def test_what_means_no_kernel_is_refused(arguments, sentence):
 def test_an_expression_in_a_kernel_text_is_refused():
     with pytest.raises(ParameterError, match=r"such as Spectrum\(4\)"):
         parse_kernel("Spectrum(2, alphabet='A' * 3)")
+
+
+def test_only_named_constructors_are_called_by_a_kernel_text():
+    assert names.parse_kernel("Gaussian.from_sigma(2.0)") == Gaussian.from_sigma(2.0)
+    assert names.parse_kernel("Gaussian.from_variance(2.0)") == Gaussian.from_variance(2.0)
+    for text in ("Gaussian.get_params()", "Gaussian.__subclasses__()", "Linear.from_sigma(1.0)"):
+        with pytest.raises(ParameterError, match="kernel"):
+            names.parse_kernel(text)

@@ -8,6 +8,7 @@ from scipy.linalg import eigvalsh
 
 from separatrix.errors import DataError
 from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.interruptible import interruptible
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Matrix
@@ -160,7 +161,7 @@ def eigen_embedding(K: Matrix, n_components: int | None = None, *, tol: float = 
     if n_components is not None:
         require_integer("eigen_embedding", "n_components", n_components, least=1)
     K = symmetric_matrix(K)
-    values, vectors = np.linalg.eigh(K)
+    values, vectors = interruptible(np.linalg.eigh, K)
     if len(values) and values[0] < -tol * max(abs(values[-1]), abs(values[0])):
         raise DataError(
             f"K must be positive semi-definite to have a feature space; its lowest eigenvalue is "

@@ -22,6 +22,7 @@ from scipy.special import binom
 from separatrix.errors import DataError, MemoryBudgetError, PrecisionWarning
 from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
+from separatrix.runtime.interruptible import interruptible
 from separatrix.types import Codes, Matrix, Vector
 
 UNCOUNTABLE = 2**63  # for every number of monomials that an index cannot count
@@ -310,7 +311,7 @@ def inverse_root(K: Matrix) -> InverseRoot:
     InverseRoot(root=array([[0.1767767, 0.1767767],
                             [0.1767767, 0.1767767]]), rank=1, lowest=0.0, definite=True)
     """
-    values, vectors = np.linalg.eigh(K)
+    values, vectors = interruptible(np.linalg.eigh, K)
     largest = float(np.abs(values).max(initial=0.0))
     kept = values > NEGLIGIBLE * largest
     lowest = float(values[0]) / largest if largest else 0.0

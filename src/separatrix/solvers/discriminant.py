@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, qr, solve_triangular, svd
+from scipy.linalg import qr, solve_triangular, svd
 from scipy.linalg.lapack import dsyevd
 
 from separatrix.runtime.device import as_numpy, is_tensor
+from separatrix.runtime.interruptible import eigh_by_division
 from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
 from separatrix.types import Block, Codes, Flags, Matrix, Vector
@@ -87,7 +88,7 @@ def whitening_of_rows(A: Matrix, size: Vector, tol: float) -> Matrix:  # (n, d) 
     scale = np.sqrt(np.einsum("ij,ij->j", A, A))
     scale = np.where(scale > ROUNDING * size, scale, np.inf)
     A /= scale
-    s, U = eigh(A @ A.T, check_finite=False, driver="evd", overwrite_a=True)
+    s, U = eigh_by_division(A @ A.T, overwrite=True)
     kept = np.flatnonzero(s > max(tol**2, len(s) * SINGULAR * s[-1]))[::-1]
     return np.asarray(A.T @ (U[:, kept] / s[kept]) / scale[:, None])
 
@@ -209,7 +210,7 @@ def solve_eigen(within: Matrix, total: Matrix, mean: Matrix, priors: Vector) -> 
     Returns all axes a, by falling ratio; over the range of C where it is singular.
     """
     T = inverse_root(within)
-    s, V = eigh(T.T @ (total - within) @ T, check_finite=False, driver="evd")
+    s, V = eigh_by_division(T.T @ (total - within) @ T)
     axes = signed(T @ V[:, ::-1])
     ratio = np.sort(_shares(s))[::-1]
     return LinearRules(*_rules(axes, mean, priors), axes, ratio, T.shape[1])
@@ -357,7 +358,7 @@ def _eigen(C: Matrix) -> tuple[Vector, Matrix]:
         s, V, failed = dsyevd(C, lower=1)
         if not failed:
             return s, V
-    return eigh(C, check_finite=False, driver="evd")  # type: ignore[no-any-return]
+    return eigh_by_division(C)
 
 
 def _cleaned(S: Matrix, weight: float, size: Vector) -> Matrix:

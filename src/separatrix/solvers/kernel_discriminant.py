@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_solve, eigh
 
+from separatrix.runtime.interruptible import lower_cholesky
 from separatrix.types import Codes, Matrix, Vector
 
 FLAT = 1e-12  # of the largest ratio: below, the class means do not differ along an axis
@@ -81,7 +82,7 @@ def _solve_within(K: Matrix, Q: Matrix, QK: Matrix, JK: Matrix, ridge: float) ->
     K -= Q.T @ QK
     K -= (QK - (QK @ Q.T) @ Q).T @ Q
     K.flat[:: len(K) + 1] += ridge
-    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    factor = lower_cholesky(K)
     right = JK - (JK @ Q.T) @ Q
     V = cho_solve(factor, right.T, check_finite=False).T
     return np.asarray(V - (V @ Q.T) @ Q)

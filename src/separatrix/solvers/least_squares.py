@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_solve
 
+from separatrix.runtime.interruptible import eigh_by_division, lower_cholesky
 from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
 from separatrix.types import Codes, Matrix, Vector
@@ -74,7 +75,7 @@ def solve_ridge(normal: Normal, ridge: float) -> LeastSquaresFit:
     A *= scale
     A *= scale[:, None]
     try:
-        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        factor = lower_cholesky(A)
         if (np.diag(factor[0]) ** 2).min() > len(A) * ROUNDING:
             W = scale[:, None] * cho_solve(factor, scale[:, None] * normal.B, check_finite=False)
             return _fit(normal, W, np.full(normal.B.shape[1], ridge), len(A))
@@ -109,7 +110,7 @@ class ScatterSpectrum(NamedTuple):
 
 def spectrum_of(normal: Normal) -> ScatterSpectrum:
     """The factorisation that all ridges share."""
-    s, V = eigh(normal.A, check_finite=False, driver="evd")
+    s, V = eigh_by_division(normal.A)
     kept = s > max(len(s), 10) * TINY * s[-1]
     return ScatterSpectrum(s[kept], V[:, kept], V[:, kept].T @ normal.B)
 
@@ -179,7 +180,7 @@ def rows_spectrum(K: Matrix, T: Matrix, weights: Vector) -> SampleSpectrum:
     K diag(w) and the scatter share their eigenvalues; V = (X - m)' diag(sqrt w) U / sqrt(s).
     """
     root = np.sqrt(weights)
-    s, U = eigh(K * root[:, None] * root, check_finite=False, driver="evd", overwrite_a=True)
+    s, U = eigh_by_division(K * root[:, None] * root, overwrite=True)
     kept = s > max(len(s), 10) * TINY * s[-1]
     s, U = s[kept], U[:, kept]
     C = np.sqrt(s)[:, None] * (U.T @ (root[:, None] * T))

@@ -1,5 +1,7 @@
 import gzip
 import io
+import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -137,3 +139,18 @@ def test_a_name_in_no_alphabet_is_refused(write):
     content[30] = 0xB0  # and this byte begins no letter of it
     with pytest.raises(DataFileError, match=r"a damaged one .'utf-8' codec can't decode byte"):
         read_npz(write(bytes(content)))
+
+
+@pytest.mark.parametrize(
+    "names", [("X.npy", "X"), ("X.npy", "X.npy"), ("X.npy", "X\0test.npy"), ("X.npy\0", "y.npy")]
+)
+def test_members_that_another_reader_may_take_for_others_are_refused(write, names):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a name twice
+        for name in names:
+            member = zipfile.ZipInfo("x")
+            member.filename = name  # the constructor cuts at a zero
+            archive.writestr(member, npy(X))
+    with pytest.raises(DataFileError, match="ambiguous member"):
+        read_npz(write(file.getvalue()))

@@ -200,7 +200,7 @@ def test_query_pairs_are_passed_over_and_said(write):
 @pytest.mark.parametrize("rows", [1, 3, 50, 1000])
 def test_blocks_put_together_are_the_whole(write, rows):
     rng = np.random.default_rng(0)
-    X = scipy.sparse.random_array((300, 12), density=0.3, rng=rng, format="csr")
+    X = scipy.sparse.random_array((300, 12), density=0.3, random_state=rng, format="csr")
     path = write(b"")
     dump_svmlight_file(X, rng.integers(0, 5, 300), str(path), zero_based=False)
     whole = read_svmlight(path, n_features=12)

@@ -124,7 +124,7 @@ def test_levels_that_do_not_fit_the_memory_are_not_kept():
 def test_products_found_through_the_columns_are_the_products(density):
     rng = np.random.default_rng(0)
     X, Z = (
-        random_array((m, 200), density=density, rng=rng, format="csr", dtype=np.float64)
+        random_array((m, 200), density=density, random_state=rng, format="csr", dtype=np.float64)
         for m in (300, 150)
     )
     np.testing.assert_allclose(

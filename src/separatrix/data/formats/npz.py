@@ -53,6 +53,7 @@ def read_npz(source: ByteSource) -> Dataset:
     try:
         with zipfile.ZipFile(source.raw) as archive:
             members = archive.namelist()
+            _require_plain_names(source, archive)
             found = {
                 name: _read_member(source, archive, archive.getinfo(f"{name}.npy"))
                 for name in ("X", "y", "X_test", "y_test")
@@ -86,6 +87,19 @@ def read_npy(source: ByteSource) -> Dataset:
     """Samples without labels: one array, (n, d)."""
     X, image = _samples(source, "the array", _read_npy(source))
     return Dataset(os.path.basename(source.name), X, None, image=image)
+
+
+def _require_plain_names(source: ByteSource, archive: zipfile.ZipFile) -> None:
+    """Refuse what another reader of zip files may take for another member."""
+    for info in archive.infolist():
+        name, plain = info.orig_filename, info.filename
+        twice = archive.getinfo(plain) is not info
+        bare = f"{plain}.npy" in archive.NameToInfo  # NumPy reads "X" before "X.npy"
+        if twice or bare or "\0" in name:
+            raise source.error(
+                found=f"an archive with an ambiguous member {name[:40]!r}",
+                expected="one member of each name, as numpy.savez writes them",
+            )
 
 
 def _read_member(

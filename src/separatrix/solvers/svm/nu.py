@@ -40,10 +40,12 @@ from separatrix.solvers.svm.working_set import (
     LAST_VIOLATION,
     PRIMAL,
     SQUARE,
+    STEPS,
     Y,
 )
 from separatrix.types import Codes, Gram, HeldMatrix, RowMatrix, Vector
 
+MOST_EXTRA_STEPS = 2_000_000  # for the division by r, once the tolerance is reached without it
 NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
 TINY = np.finfo(np.float64).tiny
 
@@ -154,6 +156,9 @@ class NuBatch(ProblemBatch):
         self.one_sided = np.array([not (problem.sides < 0).any() for problem in problems])
         self.shifts = np.zeros(p)  # of the errors of side -1
         self.margins = np.zeros(p)  # r
+        self._within_tol = np.full(
+            p, -1
+        )  # steps at which the tolerance was reached before division by r
         self.squares = np.zeros(p)  # |w|^2 of the first rows' means, as far as it is known
         state = self.arrays.state
         self.sums = np.empty(p)  # of the coefficients of a side
@@ -218,8 +223,18 @@ class NuBatch(ProblemBatch):
         own_certificate[GAP] = (primal - dual) / size
         if not self.one_sided[p] and 0 < r < 1 and violation > self.tol * r:
             own_certificate[GAP] = np.inf  # scores are divided by r, and their errors too
+        if not self.one_sided[p] and violation <= self.tol:
+            self._limit_extra_steps(p, violation)
         size = NOT_SEPARABLE * self.scales[p] * self.sums[p] ** 2
         if square <= max(size, NO_MARGIN * self.squares[p]):
+            self.stop[p] = "no margin"
+
+    def _limit_extra_steps(self, p: int, violation: float) -> None:
+        """Stop a problem whose r is so small that its violation is not small beside it after many steps."""
+        steps, r = int(self.arrays.whole[STEPS, p]), self.margins[p]
+        if self._within_tol[p] < 0:
+            self._within_tol[p] = steps
+        elif steps - self._within_tol[p] > MOST_EXTRA_STEPS and violation > self.tol * r:
             self.stop[p] = "no margin"
 
     def results(self) -> list[SvmFit]:

@@ -1,0 +1,61 @@
+"""R10: the i-th call that touches the disk, or the i-th allocation, fails, for all i of small commands."""
+
+from pathlib import Path
+
+from tests.campaigns.campaign import Campaign
+from tests.campaigns.commands import tasks, workplace
+from tests.campaigns.disturbances import ERRORS, MEMORY
+
+
+def disk(name):
+    """Trial i fails at call i, first with ENOSPC and in the next round with EIO."""
+
+    def trial(number):
+        calls = workplace(name).points
+        _disturb(name, list(ERRORS)[number // calls % len(ERRORS)], number % calls)
+
+    return trial
+
+
+def memory(name):
+    """Trial i fails at allocation i."""
+
+    def trial(number):
+        _disturb(name, MEMORY, number % workplace(name).allocations)
+
+    return trial
+
+
+def _disturb(name, what, at):
+    """The command says what failed in one line and leaves whole files; run again, it comes to its end."""
+    place = workplace(name)
+    out, task = place.begin()
+    ended = place.run(task, disturb=[what, at, str(out)])
+    if ended.status == 0:  # what failed was optional
+        place.require_result(out, ended)
+        return
+    said = [line for line in ended.err.splitlines() if line.startswith("Error: ")]
+    assert ended.status == 1, f"exit code {ended.status}: {ended.err[-300:]}"
+    assert len(said) == 1, ended.err[-300:]
+    assert "Traceback" not in ended.err, ended.err[-300:]
+    place.require_whole(out)
+    assert not list(out.rglob("*.part")), "a partial file is left"
+    place.require_result(out, place.run(task))
+
+
+def parts():
+    """Every command, by what fails."""
+    names = list(tasks(Path(), Path()))
+    return {
+        **{f"{name}, disk": disk(name) for name in names},
+        **{f"{name}, memory": memory(name) for name in names},
+    }
+
+
+CAMPAIGN = Campaign(
+    "R10 ENOSPC, EIO and MemoryError at the i-th write, fsync, rename or allocation of the same commands",
+    parts,
+    middle=3,
+    seconds=300.0,
+    quick=("fit, disk",),
+)
