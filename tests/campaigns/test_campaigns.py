@@ -10,3 +10,63 @@ QUICK = (
     *("differential", "properties", "limits", "certificates", "readers", "threads"),
     *("kills", "faults", "stops"),
 )
+
+
+def parts(size):
+    return list(_parts(size))
+
+
+def _parts(size):
+    for name, campaign in CAMPAIGNS.items():
+        if size == "short" and name not in QUICK:
+            continue
+        chosen = campaign.quick if size == "short" and campaign.quick else campaign.parts()
+        for part in chosen:
+            yield pytest.param(name, part, id=f"{name}-{part}")
+
+
+def run(name, part, trials):
+    campaign = CAMPAIGNS[name]
+    campaign.prepare()
+    patience = 20.0 * campaign.seconds  # a hang is found all the same, and a busy machine is none
+    found = run_part(campaign.parts()[part], range(trials), patience)
+    assert found.tried == trials
+    assert not found.failures
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "part"), parts("short"))
+def test_the_first_trials_find_nothing(name, part):
+    run(name, part, CAMPAIGNS[name].short)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "part"), parts("middle"))
+def test_more_trials_find_nothing(name, part):
+    run(name, part, CAMPAIGNS[name].middle)
+
+
+def test_a_failure_is_kept_with_its_number():
+    def odd(number):
+        assert number % 2 == 0, "odd"
+
+    found = run_part(odd, range(4), seconds=5.0)
+    assert found.tried == 4
+    assert [number for number, _ in found.failures] == [1, 3]
+    assert found.failures[0][1].startswith("AssertionError: odd")
+
+
+def test_a_trial_without_end_is_a_failure():
+    def endless(_number):
+        while True:
+            pass
+
+    assert run_one(endless, 0, seconds=0.05) == "TooSlow: more than 0.05 s"
+    assert issubclass(TooSlow, BaseException)
+    assert not issubclass(TooSlow, Exception)  # no handler inside a trial catches it
+
+
+def test_the_page_shows_the_results_that_are_kept():
+    shown = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
+    assert shown == render(read_records())
