@@ -25,7 +25,7 @@ from separatrix import (
     evaluate,
 )
 from separatrix.cli import main
-from separatrix.cluster import pair_fits
+from separatrix.cluster import kernel_fits
 from separatrix.errors import MemoryBudgetError, ParameterError, UnsupportedError
 from separatrix.kernels import Gaussian, Polynomial
 
@@ -73,13 +73,13 @@ def test_pairs_leave_out_rows_without_weight_and_take_sparse_blocks():
 
 def test_a_pair_is_a_task_of_its_name_that_reads_two_classes(monkeypatch):
     X, y, _ = samples()
-    graphs, compute = {}, pair_fits.compute
+    graphs, compute = {}, kernel_fits.compute
 
     def keep_graphs(*results, **more):
         graphs.update({one.key: dict(one.__dask_graph__()) for one in results})
         return compute(*results, **more)
 
-    monkeypatch.setattr(pair_fits, "compute", keep_graphs)
+    monkeypatch.setattr(kernel_fits, "compute", keep_graphs)
 
     SVC().fit(*in_blocks(X, y))
 
@@ -94,12 +94,12 @@ def test_a_pair_is_a_task_of_its_name_that_reads_two_classes(monkeypatch):
 def test_two_classes_must_fit_into_one_worker(monkeypatch):
     X, y, _ = samples()
     size = X.nbytes
-    monkeypatch.setattr(pair_fits, "default_budget", lambda: int(0.9 * size))
+    monkeypatch.setattr(kernel_fits, "default_budget", lambda: int(0.9 * size))
 
     SVC().fit(*in_blocks(X, y))  # all samples would not fit
     with pytest.raises(MemoryBudgetError, match=r"needs all samples on one worker: 0\.00 GiB"):
         SVC(multi_class="ovr").fit(*in_blocks(X, y))
-    monkeypatch.setattr(pair_fits, "default_budget", lambda: size // 2)
+    monkeypatch.setattr(kernel_fits, "default_budget", lambda: size // 2)
     with pytest.raises(
         MemoryBudgetError, match=r"two classes on one worker.*use Nystroem and LinearSVC"
     ):

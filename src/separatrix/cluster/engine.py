@@ -17,7 +17,12 @@ from uuid import uuid4
 
 import cloudpickle
 import dask
+from dask.core import toposort
 from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+from dask.task_spec import GraphNode, Task
+from distributed import TimeoutError as NotYet
+from distributed import futures_of, get_client, get_worker, wait
 
 from separatrix.errors import ClusterError, SeparatrixError
 from separatrix.runtime.progress import bar, is_followed
@@ -28,6 +33,7 @@ FAN_IN = 16  # parts that one task merges
 NO_WORKERS = 30.0  # seconds without a worker after which a fit is given up
 POLL = 2.0  # seconds between checks that there are workers
 LARGE_VALUE = 2**19  # bytes of a pickled model, from which it is copied to the workers once
+SOURCES = 3  # of a block that its task computes itself: X, y and the weights
 NAMES = {
     "LeastSquaresClassifier": "least-squares",
     "FisherDiscriminant": "fisher",
@@ -58,18 +64,20 @@ def short_name(model: Any) -> str:
 def client_in_use() -> Any:
     """The client of `distributed` whose scheduler runs the tasks, or None for threads of this process."""
     try:
-        from distributed import get_client
-
         return get_client()
-    except (ImportError, ValueError):
+    except ValueError:
         return None
+
+
+def workers_in_use() -> list[Any]:
+    """What the scheduler knows of each worker; empty without a client."""
+    client = client_in_use()
+    return list(client.scheduler_info(n_workers=-1)["workers"].values()) if client else []
 
 
 def threads_here(threads: int) -> int:
     """Threads of a task: those of its worker, or if it is not on one, as many as it would take."""
     try:
-        from distributed import get_worker
-
         return min(threads, int(get_worker().state.nthreads))
     except ValueError:
         return threads
@@ -92,6 +100,31 @@ def map_blocks(
     """One task `function(shared, number, *block)` for each block; `shared` is sent once."""
     node, call = share(f"{name.partition('-')[0]}-model", shared), task(name, function)
     return [call(node, i, *block, number=i) for i, block in enumerate(blocks)]
+
+
+def fuse(calls: list[Delayed]) -> list[Delayed]:
+    """The same calls, each one task with all that only it needs, such as the source of its block.
+
+    What several calls need stays a task of its own, and so does what a call needs from many sources,
+    which workers compute side by side.
+    """
+    graph = dict(HighLevelGraph.merge(*(call.__dask_graph__() for call in calls)))
+    if not all(isinstance(node, GraphNode) for node in graph.values()):
+        return calls  # blocks that are computed already
+    needs = {key: node.dependencies for key, node in graph.items()}
+    owner: dict[Any, Any] = {call.key: call.key for call in calls}
+    for key in reversed(toposort(graph, dependencies=needs)):
+        for below in needs[key]:
+            owner[below] = owner[key] if owner.get(below, owner[key]) == owner[key] else None
+    owned: dict[Any, list[Any]] = {call.key: [] for call in calls}
+    for key, by in owner.items():
+        owned.get(by, []).append(key)
+    for call, keys in owned.items():
+        if len(keys) > 1 and sum(not needs[key] for key in keys) <= SOURCES:
+            graph[call] = Task.fuse(*(graph.pop(key) for key in keys), key=call)
+    layer = f"fused-{uuid4().hex}"
+    fused = HighLevelGraph.from_collections(layer, graph, dependencies=())
+    return [Delayed(call.key, fused, layer=layer) for call in calls]
 
 
 def share(name: str, value: Any) -> Any:
@@ -120,24 +153,28 @@ def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ..
 
     A progress bar counts the tasks of `counted`, which the results come from.
     """
-    with BriefErrors():
-        client = client_in_use()
+    client = client_in_use()
+    with brief_errors():
         if client is None:
             return tuple(dask.compute(*results))
         warn_of_versions(client)
         watched = list(counted) if is_followed() else []
         futures = client.compute([*results, *watched])
         with bar("tasks", len(watched), show=False, nested=True) as advance:
-            if watched:
-                count_done(client, futures[len(results) :], advance)
-            return tuple(wait_for(client, futures[: len(results)]))
+            n = len(results)
+            return tuple(wait_for(client, futures[:n], futures[n:], advance))
 
 
 def compute_each(
     name: str, function: Callable[..., Any], shared: Any, blocks: Any
 ) -> tuple[Any, ...]:
     """The values of `function(shared, number, *block)`, one for each block."""
-    return compute(*map_blocks(name, function, shared, blocks))
+    return compute(*fuse(map_blocks(name, function, shared, blocks)))
+
+
+def compute_calls(*calls: Delayed) -> list[Any]:
+    """The results of tasks of `call_on_worker`; their warnings are shown here."""
+    return [value_of_call(one) for one in compute(*calls, counted=calls)]
 
 
 def call_on_worker(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
@@ -159,8 +196,8 @@ def value_of_call(returned: tuple[Any, list[Any]]) -> Any:
 
 def persist(results: Sequence[Delayed]) -> list[Delayed]:
     """The same results, computed and kept where they are; a fit that fails gives them up."""
-    with BriefErrors():
-        client = client_in_use()
+    client = client_in_use()
+    with brief_errors():
         if client is None:
             return list(dask.persist(*results))
         warn_of_versions(client)
@@ -177,47 +214,37 @@ def released_on_error() -> Iterator[None]:
         yield
     except BaseException:
         if _KEPT.get():
-            from distributed import futures_of
-
             client_in_use().cancel(futures_of(_KEPT.get()))
         raise
     finally:
         _KEPT.reset(before)
 
 
-def wait_for(client: Any, futures: list[Any]) -> list[Any]:
-    """Results of futures; cancels them on Ctrl-C, and if no worker is left."""
-    with cancelled_on_error(client, futures):
-        _wait(client, futures, "ALL_COMPLETED")
-        return [future.result() for future in futures]
+def wait_for(
+    client: Any,
+    futures: list[Any],
+    counted: Sequence[Any] = (),
+    advance: Callable[[], None] = lambda: None,
+) -> list[Any]:
+    """Results of futures; advances a bar for each of `counted` that is done, until one fails.
 
-
-def count_done(client: Any, futures: list[Any], advance: Callable[[], None]) -> None:
-    """Advance a bar for each future that is done, until one fails."""
-    with cancelled_on_error(client, futures):
-        left = list(futures)
-        while left:
-            done, rest = _wait(client, left, "FIRST_COMPLETED")
+    Cancels all on Ctrl-C, and if no worker is left.
+    """
+    try:
+        left = counted
+        while left and not any(future.status == "error" for future in counted):
+            done, left = _wait(client, left, "FIRST_COMPLETED")
             for _ in done:
                 advance()
-            left = [] if any(future.status == "error" for future in done) else list(rest)
-
-
-@contextmanager
-def cancelled_on_error(client: Any, futures: list[Any]) -> Iterator[None]:
-    """Context that cancels futures if they are not waited for to the end, as on Ctrl-C."""
-    try:
-        yield
+        _wait(client, futures, "ALL_COMPLETED")
+        return [future.result() for future in futures]
     except BaseException:
-        client.cancel(futures)
+        client.cancel([*futures, *counted])
         raise
 
 
 def _wait(client: Any, futures: list[Any], until: str) -> Any:
     """`distributed.wait`, which gives up if there is no worker for a while."""
-    from distributed import TimeoutError as NotYet
-    from distributed import wait
-
     without = 0.0
     while True:
         try:
@@ -231,29 +258,30 @@ def _wait(client: Any, futures: list[Any], until: str) -> Any:
                 ) from None
 
 
-class BriefErrors:
-    """Context that raises errors of ours without the engine's frames, and its own as `ClusterError`."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: Any, error: Any, _frames: Any) -> None:
-        if isinstance(error, SeparatrixError):
-            raise error.with_traceback(None) from None
-        sentence = _SENTENCES.get(type(error).__name__)
-        if sentence is not None:
-            raise ClusterError(f"{sentence} ({type(error).__name__}: {error!s:.200})") from None
-
-
+_GAVE_UP = "the cluster gave up the tasks; check its scheduler and workers"
 _SENTENCES = {
     "KilledWorker": "several workers died on the same task, most likely for want of memory; make blocks "
     "smaller, or give workers more memory",
     "MemoryError": "a worker ran out of memory; make blocks smaller, or give workers more memory",
     "CommClosedError": "the connection to the scheduler was lost; check that it runs, and connect anew",
-    "FutureCancelledError": "the cluster gave up the tasks; check its scheduler and workers",
-    "CancelledError": "the cluster gave up the tasks; check its scheduler and workers",
-    "FuturesCancelledError": "the cluster gave up the tasks; check its scheduler and workers",
+    "FutureCancelledError": _GAVE_UP,
+    "FuturesCancelledError": _GAVE_UP,
+    "CancelledError": _GAVE_UP,
 }
+
+
+@contextmanager
+def brief_errors() -> Iterator[None]:
+    """Context that raises errors of ours without the engine's frames, and its own as `ClusterError`."""
+    try:
+        yield
+    except BaseException as error:  # a task that was cancelled is no `Exception`
+        if isinstance(error, SeparatrixError):
+            raise error.with_traceback(None) from None
+        kind = type(error).__name__
+        if kind not in _SENTENCES:
+            raise
+        raise ClusterError(f"{_SENTENCES[kind]} ({kind}: {error!s:.200})") from None
 
 
 def warn_of_versions(client: Any) -> None:

@@ -7,25 +7,19 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from dask.delayed import Delayed
-from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
-from separatrix.cluster.engine import (
-    compute,
-    compute_each,
-    map_blocks,
-    share,
-    short_name,
-    task,
-)
-from separatrix.cluster.fold_tasks import fit_search
-from separatrix.cluster.linear_steps import fit_linear_svc, fit_subgradient
+from separatrix.cluster.cluster_blocks import ClusterBlocks
+from separatrix.cluster.engine import compute, compute_each, map_blocks, share, task
+from separatrix.cluster.kernel_fits import fit_gathered, fit_pairs, fit_search
 from separatrix.cluster.neighbor_blocks import fit_neighbors
-from separatrix.cluster.pair_fits import concatenate_rows, fit_gathered, fit_svc
-from separatrix.cluster.partitions import partition
+from separatrix.cluster.partitions import concatenate_rows, partition
 from separatrix.errors import UnsupportedError
-from separatrix.runtime.warnings import warn_user
+from separatrix.estimators.base.labelled_blocks import LabelledBlock
+from separatrix.estimators.base.monitoring import monitored
+from separatrix.estimators.linear_svc import gather_fits
+from separatrix.estimators.subgradient_svc import DTYPES
+from separatrix.solvers.linear_svm.block_newton import solve_newton_over_blocks
+from separatrix.solvers.subgradient import BlockObjective
 from separatrix.types import Codes
 
 
@@ -33,7 +27,7 @@ def fit_sums(
     model: Any, fit: Callable[..., Any], X: Any, y: Any = None, sample_weight: Any = None
 ) -> Any:
     """A one-pass model: each block gives its sums, and they merge."""
-    return fit(model, ClusterBlocks(model, partition(X, y, sample_weight)))
+    return fit(model, ClusterBlocks(model, (X, y, sample_weight)))
 
 
 def fit_steps(
@@ -41,7 +35,56 @@ def fit_steps(
 ) -> Any:
     """Logistic regression: blocks are kept where they are, and each step is a sum over them."""
     model._check_parameters()
-    return fit(model, ClusterBlocks(model, partition(X, y, sample_weight), keep=True))
+    return fit(model, ClusterBlocks(model, (X, y, sample_weight), keep=True))
+
+
+def fit_linear_svc(
+    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
+) -> Any:
+    """The squared hinge by Newton's method in the primal; each step is one sum over the blocks."""
+    model._check_parameters()
+    for wrong, what in (
+        (model.loss != "squared_hinge", "loss='hinge'"),
+        (model.penalty != "l2", "penalty='l1'"),
+        (model.multi_class != "ovr", "multi_class='crammer_singer'"),
+        (model.dual is True, "dual=True"),
+        (model.fit_intercept and not model.regularize_intercept, "regularize_intercept=False"),
+    ):
+        if wrong:
+            raise UnsupportedError(
+                f"LinearSVC with {what} needs all samples in one memory; use the squared hinge with the l2 "
+                "penalty, which is a sum over blocks, or pass X.compute()"
+            )
+    samples = (X, y, sample_weight)
+    blocks = ClusterBlocks(model, samples, keep=True, dtype=np.float64, weigh_classes=False)
+    k, fits = blocks.n_classes, []
+    options = {"tol": float(model.tol), "max_iter": model.max_iter}
+    options["constant"] = float(model.intercept_scaling) * model.fit_intercept
+    steps = max(1, model.max_iter) * k
+    with monitored(model, None, None, steps=steps, task="iteration") as monitor:
+        for own in [1] if k == 2 else range(k):
+            # as in scikit-learn, a class weight counts for its own class only
+            weighed = np.full(k, k == 2) | (np.arange(k) == own)
+            price = float(model.C) * np.where(weighed, blocks.class_weights, 1.0)
+            fits.append(solve_newton_over_blocks(blocks, own, price, monitor=monitor, **options))
+    words = f"primal Newton: {len(blocks)} blocks on a cluster"
+    return model._keep(blocks.in_class_order()[0], gather_fits(fits), words)
+
+
+def fit_subgradient(
+    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
+) -> Any:
+    """Subgradient descent; each step is one sum over the blocks."""
+    model._check_parameters()
+    if model.class_weight == "balanced" and sample_weight is not None:
+        raise UnsupportedError(
+            "class_weight='balanced' of SubgradientSVC counts rows; on a cluster pass a dict of weights"
+        )
+    blocks = ClusterBlocks(model, (X, y, sample_weight), keep=True, dtype=DTYPES)
+    model.classes_, _ = blocks.in_class_order()
+    weight = float(blocks.weight @ blocks.class_weights)
+    options = {"total": float(blocks.weight.sum()), "loss": model.loss, "mu": float(model.mu)}
+    return model._minimise(BlockObjective(blocks, weight, **options), None, None)
 
 
 def fit_in_order(
@@ -52,58 +95,43 @@ def fit_in_order(
     The model goes from block to block; blocks are computed ahead, and kept for the next pass.
     """
     model._check_parameters()
-    parts = partition(X, y, sample_weight)
-    blocks = ClusterBlocks(model, parts, keep=True, dtype=model._dtypes, weigh_classes=False)
-    kept, (classes, _) = blocks.checked(), blocks.in_class_order()
-    state = deepcopy(model)
+    samples = (X, y, sample_weight)
+    blocks = ClusterBlocks(model, samples, keep=True, dtype=model._dtypes, weigh_classes=False)
+    (classes, _), state = blocks.in_class_order(), deepcopy(model)
     for name in ("_state", "classes_"):
         state.__dict__.pop(name, None)
     best, stale, passes = np.inf, 0, []
+    tol = -np.inf if model.tol is None else model.tol
     for number in range(model.max_iter):
-        state = _pass_in_order(state, kept, classes, number)
-        wrong = int(state.mistakes_[-len(kept) :].sum())
-        loss = float(state.loss_curve_[-len(kept) :].mean())
-        passes.append(wrong)
-        tol = -np.inf if model.tol is None else model.tol
-        stale = stale + 1 if loss > best - tol else 0
-        best = min(best, loss)
-        if not wrong or (model.tol is not None and stale >= model.n_iter_no_change):
-            state.stop_ = "tol" if wrong else "clean pass"
+        learn = task(f"{blocks.name}-pass-{number}", learn_block)
+        chain = [share(f"{blocks.name}-model", state)]
+        for i, block in enumerate(blocks.tasks):
+            chain.append(learn(chain[-1], classes, block, number=i))
+        (state,) = compute(chain[-1], counted=chain[1:-1])
+        passes.append(int(state.mistakes_[-len(blocks) :].sum()))
+        loss = float(state.loss_curve_[-len(blocks) :].mean())
+        stale, best = stale + 1 if loss > best - tol else 0, min(best, loss)
+        if not passes[-1] or (model.tol is not None and stale >= model.n_iter_no_change):
+            state.stop_ = "tol" if passes[-1] else "clean pass"
             break
     model.__dict__ |= state.__dict__
     model.n_iter_, model.mistakes_ = len(passes), np.array(passes, dtype=np.intp)
-    if model.stop_ == "max_iter" and model.tol is not None:
-        warn_user(
-            f"{type(model).__name__} still made {passes[-1]} mistakes in pass {len(passes)} (max_iter "
-            f"reached); the classes may not be separable: raise it, {model._advice}",
-            ConvergenceWarning,
-        )
+    model._warn_if_unfinished()
     return model
 
 
-def _pass_in_order(state: Any, kept: list[Delayed], classes: Any, number: int) -> Any:
-    """The model after one more pass: a chain of tasks, one for each block."""
-    name = short_name(state)
-    chain, learn = [share(f"{name}-model", state)], task(f"{name}-pass-{number}", learn_block)
-    for i, block in enumerate(kept):
-        chain.append(learn(chain[-1], classes, block, number=i))
-    (found,) = compute(chain[-1], counted=chain[1:-1])
-    return found
-
-
-def learn_block(model: Any, classes: Any, checked: CheckedBlock | None) -> Any:
+def learn_block(model: Any, classes: Any, found: LabelledBlock | None) -> Any:
     """The model after one more block."""
-    if checked is None:
+    if found is None:
         return model
-    X, y, weights = checked.block
+    X, y, weights = found.block
     return deepcopy(model).partial_fit(X, classes[y], classes, weights)
 
 
 def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
     """`Nystroem`: the landmarks that a fit in memory draws, taken from their blocks."""
     model._check_parameters()
-    given = {"gamma": model.gamma, **(model.kernel_params or {})}.get("gamma")
-    _require_number(model, given)
+    _require_number(model, {"gamma": model.gamma, **(model.kernel_params or {})}.get("gamma"))
     if model.kernel == "precomputed":
         raise UnsupportedError("kernel='precomputed' of Nystroem needs one matrix in memory")
     parts = partition(X)
@@ -112,10 +140,8 @@ def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) ->
         rows = compute_each("nystroem-rows", count_rows, None, parts.samples)
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.intp)
     landmarks = model._draw(int(starts[-1]))
-    ranges = (landmarks, starts)
-    taken = compute_each("nystroem-landmarks", take_rows, ranges, parts.samples)
-    drawn = concatenate_rows([part for part in taken if part.shape[0]])
-    fit(model, drawn)
+    taken = compute_each("nystroem-landmarks", take_rows, (landmarks, starts), parts.samples)
+    fit(model, concatenate_rows([part for part in taken if part.shape[0]]))
     model.component_indices_ = landmarks
     return model
 
@@ -136,8 +162,7 @@ def take_rows(ranges: tuple[Codes, Codes], number: int, X: Any) -> Any:
 def fit_to_shape(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
     """A map that only needs the number of features, and their names."""
     _require_number(model, getattr(model, "gamma", None))
-    parts = partition(X)
-    for block in map_blocks("map-shape", take_first, None, parts.samples):
+    for block in map_blocks("map-shape", take_first, None, partition(X).samples):
         (first,) = compute(block)
         if first.shape[0]:
             break
@@ -165,9 +190,9 @@ FITS: dict[str, Callable[..., Any]] = {
     "SubgradientSVC": fit_subgradient,
     "KNeighborsClassifier": fit_neighbors,
     "OnlineMachine": fit_in_order,
-    "SVC": fit_svc,
+    "SVC": fit_pairs,
+    "KernelPerceptron": fit_pairs,
     "NuSVC": fit_gathered,
-    "KernelPerceptron": fit_gathered,
     "SVCCV": fit_search,
     "KernelPerceptronCV": fit_search,
     "Nystroem": fit_landmarks,

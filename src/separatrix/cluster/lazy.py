@@ -55,12 +55,7 @@ def call_method(shared: tuple[Any, str], number: int, X: Any) -> Any:
     try:
         return getattr(model, method)(X)
     except (SeparatrixError, ValueError) as error:
-        raise block_error(number, error) from None
-
-
-def block_error(number: int, error: Exception) -> DataError:
-    """The error with the number of the block."""
-    return DataError(f"block {number}: {error}")
+        raise DataError(f"block {number}: {error}") from None
 
 
 def count_right(_shared: Any, number: int, predicted: Any, y: Any, weights: Any) -> Any:

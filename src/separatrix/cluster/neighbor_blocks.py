@@ -1,7 +1,8 @@
-"""Nearest neighbours on a cluster: an index for each block, where the block is.
+"""Nearest neighbours on a cluster: an index over the blocks of each worker, where they are.
 
 A query goes to every index, which gives its k nearest rows; they merge by distance and then by row number,
-as rows do in one index, so that the result is that of one index over all rows.
+as rows do in one index, so that the result is that of one index over all rows. An index over all blocks of
+a worker rules out more rows than one for each block would.
 """
 
 from __future__ import annotations
@@ -13,24 +14,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed
+from distributed import futures_of
 
-from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
-from separatrix.cluster.engine import compute, compute_each, map_blocks, persist, share, task
-from separatrix.cluster.lazy import as_array, block_error
-from separatrix.cluster.partitions import partition
+from separatrix.cluster.cluster_blocks import ClusterBlocks
+from separatrix.cluster.engine import (
+    client_in_use,
+    compute,
+    persist,
+    share,
+    task,
+    threads_here,
+)
+from separatrix.cluster.lazy import as_array
+from separatrix.cluster.partitions import concatenate_rows, partition
 from separatrix.errors import DataError, UnsupportedError
+from separatrix.estimators.base.labelled_blocks import LabelledBlock
 from separatrix.estimators.metrics.votes import Voters
+from separatrix.runtime.threads import thread_count
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Vector
 
 SCALED = ("seuclidean", "mahalanobis")  # metrics whose parameters come from all samples
+MOST_ROWS = 2**24  # of an index
 
 
-class BlockIndex(NamedTuple):
-    """The index of one block with the labels and votes of its rows."""
+class GroupIndex(NamedTuple):
+    """The index of the rows of some blocks that have a vote, with their votes."""
 
-    index: Any
+    index: Any  # None without rows
     voters: Voters
+    numbers: Codes  # shape: (n,); of the rows among all rows
 
 
 class FoundRows(NamedTuple):
@@ -39,51 +52,6 @@ class FoundRows(NamedTuple):
     neighbors: Neighbors
     y: Codes  # shape: (m, k)
     weights: Vector  # shape: (m, k)
-
-
-class ClusterIndex:
-    """An index of blocks on a cluster, in the place of a `NeighborIndex`."""
-
-    sparse, gpu_obstacle = False, "samples on a cluster"
-
-    def __init__(self, blocks: list[Delayed], starts: Codes, n_features: int) -> None:
-        self.blocks, self.starts, self.n_features = blocks, starts, n_features
-
-    @property
-    def method(self) -> str:
-        """How it searches."""
-        return f"{len(self.blocks)} blocks on a cluster"
-
-    def nearest(self, Q: Any, k: int, **options: Any) -> Neighbors:
-        """The k nearest rows of queries that are in memory."""
-        if Q is None:
-            raise UnsupportedError(
-                "the training samples are on a cluster: pass them as X, instead of X=None, and ask for "
-                "one neighbour more"
-            )
-        (found,) = compute(*self.search_blocks(k, [share("knn-queries", Q)]))
-        return Neighbors(*found.neighbors)
-
-    def match_input(self, values: Any, Q: Any) -> Any:
-        """The values."""
-        return values
-
-    def search_blocks(self, k: int, queries: list[Any]) -> list[Delayed]:
-        """One task for each block of queries that gives its `FoundRows`."""
-        search, merge = task("knn-search", search_block), task("knn-merge", merge_found)
-        found = []
-        for number, query in enumerate(queries):
-            parts = [
-                search(k, int(start), number, block, query, number=number * len(self.blocks) + b)
-                for b, (block, start) in enumerate(zip(self.blocks, self.starts, strict=True))
-            ]
-            found.append(merge(k, parts, number=number))
-        return found
-
-    def __reduce__(self) -> Any:
-        raise UnsupportedError(
-            "this index is on a cluster and cannot be saved; fit the model to samples in memory"
-        )
 
 
 class GivenNeighbors:
@@ -103,27 +71,72 @@ class GivenNeighbors:
         return values
 
 
+class ClusterIndex(GivenNeighbors):
+    """An index of blocks on a cluster, in the place of a `NeighborIndex`."""
+
+    def __init__(self, groups: list[Delayed], n_blocks: int) -> None:
+        self.groups, self.method = groups, f"{n_blocks} blocks on a cluster"
+
+    def nearest(self, Q: Any, k: int, **options: Any) -> Neighbors:
+        """The k nearest rows of queries that are in memory."""
+        if Q is None:
+            raise UnsupportedError(
+                "the training samples are on a cluster: pass them as X, instead of X=None, and ask for "
+                "one neighbour more"
+            )
+        (found,) = compute(*self.search(k, [share("knn-queries", Q)]))
+        return Neighbors(*found.neighbors)
+
+    def search(self, k: int, queries: list[Any]) -> list[Delayed]:
+        """One task for each block of queries that gives its `FoundRows`."""
+        search, merge = task("knn-search", search_group), task("knn-merge", merge_found)
+        found, size = [], len(self.groups)
+        for q, Q in enumerate(queries):
+            parts = [search(k, q, one, Q, number=q * size + g) for g, one in enumerate(self.groups)]
+            found.append(merge(k, parts, number=q))
+        return found
+
+    def __reduce__(self) -> Any:
+        raise UnsupportedError(
+            "this index is on a cluster and cannot be saved; fit the model to samples in memory"
+        )
+
+
 def fit_neighbors(
     model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
 ) -> Any:
-    """Index every block where it is; labels and votes, 16 bytes a row, come here."""
+    """Index the blocks of every worker where they are; labels and votes, 16 bytes a row, come here."""
     model._check_parameters()
     _require_supported(model, sample_weight)
-    blocks = ClusterBlocks(model, partition(X, y, sample_weight), keep=True)
-    kept = [(one,) for one in blocks.checked()]
-    indexes = persist(map_blocks("knn-index", index_block, model, kept))
-    voters = compute_each("knn-labels", voters_of, None, [(one,) for one in indexes])
-    sizes = np.array([len(one.y) for one in voters])
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    blocks = ClusterBlocks(model, (X, y, sample_weight), keep=True)
+    votes = blocks.each("votes", votes_of)
+    sizes = np.array([len(one.y) for one in votes])
+    starts, index = np.cumsum(sizes) - sizes, task("knn-index", index_group)
+    groups = [
+        index(model, starts[own], [blocks.tasks[b] for b in own], number=g)
+        for g, own in enumerate(_on_workers(blocks.tasks, sizes))
+    ]
     model.classes_, _ = blocks.in_class_order()
-    y_all = np.concatenate([one.y for one in voters])
-    votes = np.concatenate([one.weights for one in voters])
-    model._voters = [Voters(y_all, votes, len(model.classes_))]
-    model.outputs_2d_ = False
+    columns = (np.concatenate([one[i] for one in votes]) for i in range(2))
+    model._voters, model.outputs_2d_ = [Voters(*columns, len(model.classes_))], False
     model._set_metric(np.zeros((1, blocks.n_features)))
-    model.index_ = ClusterIndex(indexes, starts, blocks.n_features)
-    model.n_samples_fit_ = int(sizes.sum())
+    model.index_, model.n_samples_fit_ = ClusterIndex(persist(groups), len(blocks)), sizes.sum()
     return model
+
+
+def _on_workers(blocks: list[Delayed], sizes: Codes) -> list[list[int]]:
+    """Numbers of the blocks of each worker, in order; each by itself in threads of this process."""
+    client = client_in_use()
+    if client is None:
+        return [[b] for b in range(len(blocks))]
+    futures = futures_of(blocks)
+    where, groups = client.who_has(futures), {}
+    for b, future in enumerate(futures):
+        own = groups.setdefault((where[future.key] or [""])[0], [[]])
+        if sizes[own[-1]].sum() + sizes[b] > MOST_ROWS:
+            own.append([])
+        own[-1].append(b)
+    return [group for own in groups.values() for group in own if group]
 
 
 def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> Any:
@@ -138,23 +151,21 @@ def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> An
             f"{model.n_samples_fit_}"
         )
     parts = partition(X)
-    found = model.index_.search_blocks(k, [X for (X,) in parts.samples])
+    found = model.index_.search(k, [X for (X,) in parts.samples])
+
+    def after(name: str, function: Callable[..., Any], sample: Any) -> Any:
+        call = task(f"knn-{name}", function)
+        return as_array([call(one, number=i) for i, one in enumerate(found)], parts, sample)
+
+    if method == "kneighbors":
+        picked = [partial(pick_neighbors, i) for i in range(2)]
+        distances = after("distances", picked[0], np.empty((0, k)))
+        rows = after("rows", picked[1], np.empty((0, k), int))
+        return (distances, rows) if options.get("return_distance", True) else rows
     light = copy(model)
     light.__dict__ |= {"index_": None, "_voters": None}
-    if method == "kneighbors":
-        pick = [task("knn-neighbors", partial(pick_neighbors, i)) for i in range(2)]
-        arrays = [
-            as_array(_after(pick[i], found), parts, np.empty((0, k), (float, int)[i]))
-            for i in range(2)
-        ]
-        return tuple(arrays) if options.get("return_distance", True) else arrays[1]
-    voted = _after(task(f"knn-{method.replace('_', '-')}", partial(vote, light, method)), found)
     sample = model.classes_[:0] if method == "predict" else np.empty((0, len(model.classes_)))
-    return as_array(voted, parts, sample)
-
-
-def _after(call: Callable[..., Delayed], found: list[Delayed]) -> list[Delayed]:
-    return [call(one, number=number) for number, one in enumerate(found)]
+    return after(method.replace("_", "-"), partial(vote, light, method), sample)
 
 
 def _require_supported(model: Any, sample_weight: Any) -> None:
@@ -174,43 +185,48 @@ def _require_supported(model: Any, sample_weight: Any) -> None:
             )
 
 
-def index_block(model: Any, number: int, checked: CheckedBlock | None) -> BlockIndex:
-    """An index over the rows of a block that have a vote."""
-    if checked is None:
-        return BlockIndex(None, Voters(np.empty(0, np.intp), np.empty(0), 0))
-    own, (X, y, weights) = copy(model), checked.block
-    own._voters = [Voters(y, weights, len(checked.labels))]
-    X = own._leave_out_weightless(X)
-    if not X.shape[0]:
-        return BlockIndex(None, own._voters[0])
-    own._set_metric(X)
-    own._build_index(X)
-    return BlockIndex(own.index_, own._voters[0])
+def votes_of(_shared: None, number: int, found: LabelledBlock | None) -> Voters:
+    """The labels and votes of the rows of a block that have a vote."""
+    if found is None:
+        return Voters(np.empty(0, np.intp), np.empty(0), 0)
+    voters = Voters(found.block.y, found.block.weights, len(found.labels))
+    return voters.taken(np.flatnonzero(voters.weights > 0))
 
 
-def voters_of(_shared: None, number: int, one: BlockIndex) -> Voters:
-    """The labels and votes of the rows of a block."""
-    return one.voters
+def index_group(model: Any, starts: Codes, blocks: list[LabelledBlock | None]) -> GroupIndex:
+    """An index over the rows of some blocks that have a vote; `starts` are the numbers of their first."""
+    votes = [votes_of(None, 0, one) for one in blocks]
+    numbers = [start + np.arange(len(one.y)) for start, one in zip(starts, votes, strict=True)]
+    columns = (np.concatenate([one[i] for one in votes]) for i in range(2))
+    voters = Voters(*columns, max(one.n_classes for one in votes))
+    parts = [one.block.X[one.block.weights > 0] for one in blocks if one is not None]
+    own, index = copy(model), None
+    if len(voters.y):
+        X = concatenate_rows(parts)
+        own._set_metric(X)
+        own._build_index(X)
+        index = own.index_
+    return GroupIndex(index, voters, np.concatenate(numbers))
 
 
-def search_block(k: int, start: int, number: int, one: BlockIndex, Q: Any) -> FoundRows | None:
-    """The k nearest rows of a block, or all if it has fewer."""
+def search_group(k: int, number: int, one: GroupIndex, Q: Any) -> FoundRows | None:
+    """The k nearest rows of some blocks, or all if they have fewer."""
     if one.index is None:
         return None
     try:
         Q = np.asarray(Q) if hasattr(Q, "columns") else Q
-        found = one.index.nearest(Q, min(k, one.index.n_rows), threads=1)
+        threads = threads_here(thread_count())
+        found = one.index.nearest(Q, min(k, one.index.n_rows), threads=threads)
     except ValueError as error:
-        raise block_error(number, error) from None
-    y, weights = one.voters.y[found.rows], one.voters.weights[found.rows]
-    return FoundRows(Neighbors(found.distances, found.rows + start), y, weights)
+        raise DataError(f"block {number}: {error}") from None
+    neighbors = Neighbors(found.distances, one.numbers[found.rows])
+    return FoundRows(neighbors, one.voters.y[found.rows], one.voters.weights[found.rows])
 
 
 def merge_found(k: int, parts: list[FoundRows | None]) -> FoundRows:
     """The k nearest of all, by distance and then by row."""
-    kept = [part for part in parts if part is not None]
-    distances, rows = (np.hstack([part.neighbors[i] for part in kept]) for i in range(2))
-    y, weights = np.hstack([part.y for part in kept]), np.hstack([part.weights for part in kept])
+    kept = [(*part.neighbors, part.y, part.weights) for part in parts if part is not None]
+    distances, rows, y, weights = (np.hstack(column) for column in zip(*kept, strict=True))
     order = np.lexsort((rows, distances), axis=1)[:, :k]
     take: Any = partial(np.take_along_axis, indices=order, axis=1)
     return FoundRows(Neighbors(take(distances), take(rows)), take(y), take(weights))

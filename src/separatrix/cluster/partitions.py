@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ import numpy as np
 from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+from scipy.sparse import issparse, vstack
 
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
@@ -97,3 +99,10 @@ def _cut_rows(name: str, values: Any, rows: tuple[float, ...]) -> Any:
             raise DataError(f"X has {int(sum(rows))} samples, but {count}")
         values = values.rechunk({0: tuple(map(int, rows))})
     return values
+
+
+def concatenate_rows(parts: list[Any]) -> Any:
+    """Blocks of rows in memory as one: frames, sparse or dense."""
+    if hasattr(parts[0], "columns"):
+        return import_module(type(parts[0]).__module__.partition(".")[0]).concat(parts)
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
