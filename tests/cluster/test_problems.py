@@ -91,6 +91,43 @@ def test_a_pair_is_a_task_of_its_name_that_reads_two_classes(monkeypatch):
         assert len(graph) == 4  # two classes that are computed already, the options, and itself
 
 
+@pytest.mark.parametrize("predictor", ["last", "average", "vote"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_pairs_of_a_kernel_perceptron_make_the_mistakes_of_one_fit(predictor, shuffle):
+    X, y, _ = samples(n=150, k=4)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, size=150)
+    model = KernelPerceptron(
+        Gaussian(0.5), multi_class="ovo", predictor=predictor, shuffle=shuffle, max_iter=6
+    )
+    with pytest.warns(ConvergenceWarning) as caught:
+        expected = clone(model).fit(X, y, w)
+        found = clone(model).fit(*in_blocks(X, y, w))
+
+    assert len({str(one.message) for one in caught}) == 1
+    assert found.gram_ == "6 pairs of classes on a cluster"
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_array_equal(found.support_vectors_, expected.support_vectors_)
+    np.testing.assert_allclose(found.alpha_, expected.alpha_, atol=1e-12)
+    np.testing.assert_array_equal(found.mistakes_, expected.mistakes_)
+    np.testing.assert_array_equal(found.boundary_curve_, expected.boundary_curve_)
+    assert np.isnan(found.learning_curve_).all()  # that needs samples in pairs of other classes
+    assert (found.n_iter_, found.stop_) == (expected.n_iter_, expected.stop_)
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-6)
+    assert set(vars(found)) == set(vars(expected))
+
+
+def test_pairs_of_a_kernel_perceptron_that_separate_stop_as_one_fit():
+    X, y, _ = samples()
+    X = X + 4.0 * np.eye(3, 4)[y]
+    expected = KernelPerceptron(Gaussian(0.5), multi_class="ovo").fit(X, y)
+
+    found = KernelPerceptron(Gaussian(0.5), multi_class="ovo").fit(*in_blocks(X, y))
+
+    assert found.stop_ == expected.stop_ == "clean pass"
+    assert found.n_iter_ == expected.n_iter_
+    np.testing.assert_array_equal(found.mistakes_, expected.mistakes_)
+
+
 def test_two_classes_must_fit_into_one_worker(monkeypatch):
     X, y, _ = samples()
     size = X.nbytes
@@ -112,6 +149,7 @@ def test_two_classes_must_fit_into_one_worker(monkeypatch):
         SVC(multi_class="ovr"),
         SVC(calibration="sigmoid", random_state=0),
         KernelPerceptron(min_gain=0.01),
+        KernelPerceptron(min_gain=0.01, multi_class="ovo"),
     ],
     ids=repr,
 )
