@@ -115,11 +115,11 @@ def test_a_worker_that_dies_between_steps_changes_nothing(client, model, monkeyp
 
 def test_errors_of_the_engine_become_sentences():
     killed = type("KilledWorker", (Exception,), {})("lda-sums-3")
-    with pytest.raises(ClusterError, match="several workers died"), engine.brief_errors():
+    with pytest.raises(ClusterError, match="several workers died"), engine.BriefErrors():
         raise killed
-    with pytest.raises(ClusterError, match="make blocks smaller"), engine.brief_errors():
+    with pytest.raises(ClusterError, match="make blocks smaller"), engine.BriefErrors():
         raise MemoryError
-    with pytest.raises(ZeroDivisionError), engine.brief_errors():
+    with pytest.raises(ZeroDivisionError), engine.BriefErrors():
         raise ZeroDivisionError
 
 

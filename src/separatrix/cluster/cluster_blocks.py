@@ -15,7 +15,6 @@ from dask.delayed import Delayed
 
 from separatrix.cluster.engine import (
     compute,
-    compute_each,
     fuse,
     map_blocks,
     persist,
@@ -102,21 +101,22 @@ class ClusterBlocks(StreamBlocks):
     ) -> Any:
         """The merged parts of all blocks, in their order: one task for each block, then a tree."""
         self._passes += 1
-        step = f"step-{self._passes}" if self._kept else "sums"
-        shared = (self._checks, part_of, merge)
-        parts = fuse(map_blocks(f"{self.name}-{step}", sum_on_worker, shared, self._blocks))
+        if self._kept:
+            parts = self.later(f"step-{self._passes}", sum_block, part_of, merge)
+        else:
+            parts = fuse(self.later("sums", sum_raw, self._checks, part_of, merge))
         found = self._merged(merge, parts)
         if monitor is not None:
             monitor.step()
         return found.part
 
-    def each(self, step: str, function: Callable[..., Any], shared: Any = None) -> tuple[Any, ...]:
-        """The values of `function(shared, number, block)` of kept blocks."""
-        return compute_each(f"{self.name}-{step}", function, shared, self._blocks)
+    def each(self, step: str, function: Callable[..., Any], *shared: Any) -> Any:
+        """The values of `function(block, *shared)` of kept blocks."""
+        return compute(*self.later(step, function, *shared))
 
-    def later(self, step: str, function: Callable[..., Any], shared: Any = None) -> list[Delayed]:
+    def later(self, step: str, function: Callable[..., Any], *shared: Any) -> list[Delayed]:
         """The same as tasks."""
-        return map_blocks(f"{self.name}-{step}", function, shared, self._blocks)
+        return map_blocks(f"{self.name}-{step}", function, self._blocks, *shared)
 
     def _merged(self, merge: Any, parts: list[Delayed]) -> LabelledPart:
         tree = reduce_tree(f"{self.name}-merge", partial(merge_labelled, merge), parts)
@@ -130,10 +130,9 @@ class ClusterBlocks(StreamBlocks):
 
     def _keep(self, weigh_classes: bool) -> None:
         """Check all blocks, find the classes, and persist the blocks with codes of all classes."""
-        self._blocks = [
-            (one,) for one in persist(fuse(self.later("check", check_block, self._checks)))
-        ]
-        found = self._merged(None, self.later("labels", labels_on_worker))
+        kept = persist(fuse(self.later("check", check_block, self._checks)))
+        self._blocks = [(one,) for one in kept]
+        found = self._merged(None, self.later("labels", labels_of))
         self.weight = found.weight  # of the samples of each class, (k,)
         self.class_weights = _weights_of_classes(self._checks.estimator, found)
         if weigh_classes:
@@ -178,13 +177,9 @@ def _weights_of_classes(model: Any, found: LabelledPart) -> Vector:
     return np.array([float(given.get(label, 1.0)) for label in found.labels.tolist()])
 
 
-def sum_on_worker(shared: tuple[Any, ...], number: int, *block: Any) -> LabelledPart | None:
-    """The sums over a kept block, or over one that is checked first."""
-    checks, part_of, merge = shared
-    found = block[0] if len(block) == 1 else check_block(checks, number, *block)
+def sum_raw(
+    number: int, X: Any, y: Any, weights: Any, checks: BlockChecks, part_of: Any, merge: Any
+) -> LabelledPart | None:
+    """The sums over a block that is checked first."""
+    found = check_block(number, X, y, weights, checks)
     return sum_block(found, part_of, merge, own_codes=checks.classes is None)
-
-
-def labels_on_worker(_shared: None, number: int, found: Any) -> LabelledPart | None:
-    """The labels of a kept block, and the weight of each."""
-    return labels_of(found)

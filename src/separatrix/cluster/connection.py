@@ -11,7 +11,7 @@ from uuid import uuid4
 from distributed import Client, LocalCluster, as_completed
 
 from separatrix.cluster.engine import (
-    brief_errors,
+    BriefErrors,
     call_on_worker,
     value_of_call,
     wait_for,
@@ -69,7 +69,7 @@ def run_tasks(client: Any, *calls: Any) -> Iterator[tuple[int, Any]]:
     futures = submit_calls(client, *calls)
     numbers = {future.key: number for number, future in enumerate(futures)}
     try:
-        with brief_errors():
+        with BriefErrors():
             for future in as_completed(futures):
                 yield numbers[future.key], value_of_call(future.result())
     finally:
@@ -80,5 +80,5 @@ def results_of_calls(
     client: Any, futures: list[Any], advance: Callable[[], None] = lambda: None
 ) -> list[Any]:
     """Results in the order of the calls, and the first error in that order; warnings are shown here."""
-    with brief_errors():
+    with BriefErrors():
         return [value_of_call(one) for one in wait_for(client, futures, futures, advance)]

@@ -20,7 +20,7 @@ import dask
 from dask.core import toposort
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
-from dask.task_spec import GraphNode, Task
+from dask.task_spec import DataNode, GraphNode, Task
 from distributed import TimeoutError as NotYet
 from distributed import futures_of, get_client, get_worker, wait
 
@@ -95,11 +95,17 @@ def task(name: str, function: Callable[..., Any]) -> Callable[..., Delayed]:
 
 
 def map_blocks(
-    name: str, function: Callable[..., Any], shared: Any, blocks: Sequence[Sequence[Any]]
+    name: str, function: Callable[..., Any], blocks: Sequence[Sequence[Any]], *shared: Any
 ) -> list[Delayed]:
-    """One task `function(shared, number, *block)` for each block; `shared` is sent once."""
-    node, call = share(f"{name.partition('-')[0]}-model", shared), task(name, function)
-    return [call(node, i, *block, number=i) for i, block in enumerate(blocks)]
+    """One task `function(*block, *shared)` for each block; what is shared is sent once."""
+    call, node = task(name, call_shared), share(f"{name}-shared", (function, *shared))
+    return [call(node, *block, number=i) for i, block in enumerate(blocks)]
+
+
+def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
+    """A function of a block and of what all blocks share."""
+    function, *more = shared
+    return function(*block, *more)
 
 
 def fuse(calls: list[Delayed]) -> list[Delayed]:
@@ -114,7 +120,7 @@ def fuse(calls: list[Delayed]) -> list[Delayed]:
     needs = {key: node.dependencies for key, node in graph.items()}
     owner: dict[Any, Any] = {call.key: call.key for call in calls}
     for key in reversed(toposort(graph, dependencies=needs)):
-        for below in needs[key]:
+        for below in needs[key] if key in owner else ():
             owner[below] = owner[key] if owner.get(below, owner[key]) == owner[key] else None
     owned: dict[Any, list[Any]] = {call.key: [] for call in calls}
     for key, by in owner.items():
@@ -134,7 +140,8 @@ def share(name: str, value: Any) -> Any:
     size = len(head) + sum(part.raw().nbytes for part in parts)
     client = client_in_use() if size > LARGE_VALUE else None
     if client is None:
-        return dask.delayed(value, name=f"{name}-{uuid4().hex}", traverse=False)
+        key = f"{name}-{uuid4().hex}"  # a `DataNode`: Dask would call a tuple that begins with a function
+        return Delayed(key, HighLevelGraph.from_collections(key, {key: DataNode(key, value)}))
     return client.scatter(value, broadcast=True, hash=False)
 
 
@@ -154,7 +161,7 @@ def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ..
     A progress bar counts the tasks of `counted`, which the results come from.
     """
     client = client_in_use()
-    with brief_errors():
+    with BriefErrors():
         if client is None:
             return tuple(dask.compute(*results))
         warn_of_versions(client)
@@ -165,11 +172,9 @@ def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ..
             return tuple(wait_for(client, futures[:n], futures[n:], advance))
 
 
-def compute_each(
-    name: str, function: Callable[..., Any], shared: Any, blocks: Any
-) -> tuple[Any, ...]:
-    """The values of `function(shared, number, *block)`, one for each block."""
-    return compute(*fuse(map_blocks(name, function, shared, blocks)))
+def compute_each(name: str, function: Callable[..., Any], blocks: Any, *shared: Any) -> Any:
+    """The values of `function(*block, *shared)`, one for each block."""
+    return compute(*fuse(map_blocks(name, function, blocks, *shared)))
 
 
 def compute_calls(*calls: Delayed) -> list[Any]:
@@ -197,7 +202,7 @@ def value_of_call(returned: tuple[Any, list[Any]]) -> Any:
 def persist(results: Sequence[Delayed]) -> list[Delayed]:
     """The same results, computed and kept where they are; a fit that fails gives them up."""
     client = client_in_use()
-    with brief_errors():
+    with BriefErrors():
         if client is None:
             return list(dask.persist(*results))
         warn_of_versions(client)
@@ -270,18 +275,18 @@ _SENTENCES = {
 }
 
 
-@contextmanager
-def brief_errors() -> Iterator[None]:
+class BriefErrors:
     """Context that raises errors of ours without the engine's frames, and its own as `ClusterError`."""
-    try:
-        yield
-    except BaseException as error:  # a task that was cancelled is no `Exception`
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: Any, error: Any, _frames: Any) -> None:
+        kind = type(error).__name__
         if isinstance(error, SeparatrixError):
             raise error.with_traceback(None) from None
-        kind = type(error).__name__
-        if kind not in _SENTENCES:
-            raise
-        raise ClusterError(f"{_SENTENCES[kind]} ({kind}: {error!s:.200})") from None
+        if kind in _SENTENCES:
+            raise ClusterError(f"{_SENTENCES[kind]} ({kind}: {error!s:.200})") from None
 
 
 def warn_of_versions(client: Any) -> None:

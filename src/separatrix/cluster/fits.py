@@ -12,9 +12,9 @@ from separatrix.cluster.cluster_blocks import ClusterBlocks
 from separatrix.cluster.engine import compute, compute_each, map_blocks, share, task
 from separatrix.cluster.kernel_fits import fit_gathered, fit_pairs, fit_search
 from separatrix.cluster.neighbor_blocks import fit_neighbors
-from separatrix.cluster.partitions import concatenate_rows, partition
+from separatrix.cluster.partitions import partition
 from separatrix.errors import UnsupportedError
-from separatrix.estimators.base.labelled_blocks import LabelledBlock
+from separatrix.estimators.base.labelled_blocks import LabelledBlock, concatenate_rows
 from separatrix.estimators.base.monitoring import monitored
 from separatrix.estimators.linear_svc import gather_fits
 from separatrix.estimators.subgradient_svc import DTYPES
@@ -137,23 +137,22 @@ def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) ->
     parts = partition(X)
     rows = parts.rows
     if np.isnan(rows).any():
-        rows = compute_each("nystroem-rows", count_rows, None, parts.samples)
+        rows = compute_each("nystroem-rows", count_rows, parts.samples)
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.intp)
     landmarks = model._draw(int(starts[-1]))
-    taken = compute_each("nystroem-landmarks", take_rows, (landmarks, starts), parts.samples)
+    taken = compute_each("nystroem-landmarks", take_landmarks, parts.samples, landmarks, starts)
     fit(model, concatenate_rows([part for part in taken if part.shape[0]]))
     model.component_indices_ = landmarks
     return model
 
 
-def count_rows(_shared: Any, number: int, X: Any) -> int:
+def count_rows(_number: int, X: Any) -> int:
     """Rows of a block."""
     return int(X.shape[0])
 
 
-def take_rows(ranges: tuple[Codes, Codes], number: int, X: Any) -> Any:
+def take_landmarks(number: int, X: Any, landmarks: Codes, starts: Codes) -> Any:
     """The landmarks that lie in a block."""
-    landmarks, starts = ranges
     low, high = starts[number], starts[number + 1]
     own = landmarks[(landmarks >= low) & (landmarks < high)] - low
     return X.iloc[own] if hasattr(X, "iloc") else X[own]
@@ -162,14 +161,14 @@ def take_rows(ranges: tuple[Codes, Codes], number: int, X: Any) -> Any:
 def fit_to_shape(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
     """A map that only needs the number of features, and their names."""
     _require_number(model, getattr(model, "gamma", None))
-    for block in map_blocks("map-shape", take_first, None, partition(X).samples):
+    for block in map_blocks("map-shape", take_first, partition(X).samples):
         (first,) = compute(block)
         if first.shape[0]:
             break
     return fit(model, first)
 
 
-def take_first(_shared: Any, number: int, X: Any) -> Any:
+def take_first(_number: int, X: Any) -> Any:
     """The first row of a block."""
     return X[:1]
 

@@ -10,7 +10,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.cluster.engine import compute, map_blocks, reduce_tree, short_name
+from separatrix.cluster.engine import compute, fuse, map_blocks, reduce_tree, short_name
 from separatrix.cluster.partitions import Partitions, partition
 from separatrix.errors import DataError, SeparatrixError, UnsupportedError
 
@@ -20,7 +20,7 @@ def apply_lazily(model: Any, method: str, X: Any) -> Any:
     check_is_fitted(model)
     parts = partition(X)
     name = f"{short_name(model)}-{method.replace('_', '-')}"
-    found = map_blocks(name, call_method, (model, method), parts.samples)
+    found = map_blocks(name, call_method, parts.samples, model, method)
     return (
         found if parts.kind == "delayed" else as_array(found, parts, _sample_of(model, method, X))
     )
@@ -39,14 +39,13 @@ def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
     """Share of samples whose class is predicted, by weight."""
     parts = partition(model.predict(X), y, sample_weight, name="predictions")
     name = short_name(model)
-    counts = map_blocks(f"{name}-score", count_right, None, parts.blocks)
+    counts = fuse(map_blocks(f"{name}-score", count_right, parts.blocks))
     (found,) = compute(reduce_tree(f"{name}-merge", add_counts, counts), counted=counts)
     return float(found[0] / found[1])
 
 
-def call_method(shared: tuple[Any, str], number: int, X: Any) -> Any:
+def call_method(number: int, X: Any, model: Any, method: str) -> Any:
     """A method of the model on one block; errors name it."""
-    model, method = shared
     if not X.shape[0]:
         zeros = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
         return getattr(model, method)(
@@ -58,7 +57,7 @@ def call_method(shared: tuple[Any, str], number: int, X: Any) -> Any:
         raise DataError(f"block {number}: {error}") from None
 
 
-def count_right(_shared: Any, number: int, predicted: Any, y: Any, weights: Any) -> Any:
+def count_right(number: int, predicted: Any, y: Any, weights: Any) -> Any:
     """Weight of the samples of a block whose class is predicted, and of all."""
     y = np.asarray(y).ravel()
     if len(y) != len(predicted):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -11,7 +10,6 @@ import numpy as np
 from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
-from scipy.sparse import issparse, vstack
 
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
@@ -19,16 +17,16 @@ from separatrix.runtime.warnings import warn_user
 
 
 class Partitions(NamedTuple):
-    """Delayed blocks, (X, y, weights) each; y and weights are None where they are not given."""
+    """Delayed blocks, (number, X, y, weights) each; None where y or the weights are not given."""
 
     blocks: list[tuple[Any, ...]]
     kind: str  # "array", "frame" or "delayed"
     rows: tuple[float, ...]  # of each block; NaN where they are not known
 
     @property
-    def samples(self) -> list[tuple[Any]]:
-        """X of each block alone."""
-        return [block[:1] for block in self.blocks]
+    def samples(self) -> list[tuple[Any, ...]]:
+        """X of each block, after its number."""
+        return [block[:2] for block in self.blocks]
 
 
 def partition(X: Any, y: Any = None, weights: Any = None, *, name: str = "X") -> Partitions:
@@ -44,7 +42,7 @@ def partition(X: Any, y: Any = None, weights: Any = None, *, name: str = "X") ->
             raise DataError(
                 f"X has {n} blocks, but {other} has {len(column)}; give both the same chunks or partitions"
             )
-    blocks = list(zip(*(column or [None] * n for column in columns), strict=True))
+    blocks = list(zip(range(n), *(column or [None] * n for column in columns), strict=True))
     return Partitions(blocks, kind, rows or (np.nan,) * n)
 
 
@@ -99,10 +97,3 @@ def _cut_rows(name: str, values: Any, rows: tuple[float, ...]) -> Any:
             raise DataError(f"X has {int(sum(rows))} samples, but {count}")
         values = values.rechunk({0: tuple(map(int, rows))})
     return values
-
-
-def concatenate_rows(parts: list[Any]) -> Any:
-    """Blocks of rows in memory as one: frames, sparse or dense."""
-    if hasattr(parts[0], "columns"):
-        return import_module(type(parts[0]).__module__.partition(".")[0]).concat(parts)
-    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy, deepcopy
 from functools import partial, reduce
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 
 from separatrix.errors import DataError, SeparatrixError
 from separatrix.estimators.base.blocks import split_block
@@ -52,7 +53,7 @@ class BlockChecks(NamedTuple):
     class_weight: Any = None  # shape: (k,); multiplied into the weights; None: not used
 
 
-def check_block(checks: BlockChecks, number: int, X: Any, y: Any, weights: Any) -> Any:
+def check_block(number: int, X: Any, y: Any, weights: Any, checks: BlockChecks) -> Any:
     """The `LabelledBlock` of a block, None if it has no rows; errors name the block and the row."""
     if y is None and isinstance(X, tuple):
         X, y, weights = split_block(number, X)
@@ -67,7 +68,7 @@ def check_block(checks: BlockChecks, number: int, X: Any, y: Any, weights: Any) 
         raise DataError(f"block {number}{_row_at_fault(X)}: {error}") from None
     block = Block(X, codes.astype(np.intp), weights)
     found = LabelledBlock(number, labels, block, getattr(model, "feature_names_in_", None))
-    return found if checks.classes is None else recode(checks, number, found)
+    return found if checks.classes is None else recode(found, checks)
 
 
 def _row_at_fault(X: Any) -> str:
@@ -92,7 +93,7 @@ def _are_finite(row: Any) -> bool:
         return False
 
 
-def recode(checks: BlockChecks, number: int, found: LabelledBlock | None) -> LabelledBlock | None:
+def recode(found: LabelledBlock | None, checks: BlockChecks) -> LabelledBlock | None:
     """The block with codes of all classes, its weights times those of the classes."""
     if found is None:
         return None
@@ -100,7 +101,7 @@ def recode(checks: BlockChecks, number: int, found: LabelledBlock | None) -> Lab
     position = np.minimum(np.searchsorted(classes, found.labels), len(classes) - 1)
     if not np.array_equal(classes[position], found.labels):
         raise DataError(
-            f"block {number} holds labels that the first pass did not have; its source must give the "
+            f"block {found.number} holds labels that the first pass did not have; its source must give the "
             "same rows each time"
         )
     codes = position[y].astype(np.intp)
@@ -114,7 +115,7 @@ def sum_block(
     part_of: Callable[[Block], Any],
     merge: Callable[[Any, Any], Any],
     *,
-    own_codes: bool,
+    own_codes: bool = False,
 ) -> LabelledPart | None:
     """The merged parts of a block, cut so that its rows stay in the cache.
 
@@ -187,3 +188,10 @@ def _aligned(part: LabelledPart, labels: Any) -> LabelledPart:
     weight = np.append(part.weight, np.zeros(k - own))[order]
     sums = part.part.grown(k).taken(order) if hasattr(part.part, "taken") else part.part
     return part._replace(weight=weight, part=sums)
+
+
+def concatenate_rows(parts: list[Any]) -> Any:
+    """Blocks of rows in memory as one: frames, sparse or dense."""
+    if hasattr(parts[0], "columns"):
+        return import_module(type(parts[0]).__module__.partition(".")[0]).concat(parts)
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
