@@ -31,11 +31,12 @@ from separatrix.estimators.base.labelled_blocks import (
     labels_of,
     merge_labelled,
     recode,
+    require_classes,
     sum_block,
+    weights_of_classes,
 )
-from separatrix.estimators.base.prepare import class_weights
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.types import Block, Codes, Vector
+from separatrix.types import Block, Codes
 
 
 class ClusterBlocks(StreamBlocks):
@@ -61,8 +62,9 @@ class ClusterBlocks(StreamBlocks):
         if keep:
             self._keep(weigh_classes)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BlockView, (self._checks.classes,)
+    def __getstate__(self) -> dict[str, Any]:
+        """What a function of a block may ask for on a worker: `classes_in`."""
+        return {"_checks": self._checks._replace(estimator=None)}
 
     def __iter__(self) -> Iterator[Block]:
         raise TypeError("blocks on a cluster are not read one by one; use total")
@@ -82,7 +84,7 @@ class ClusterBlocks(StreamBlocks):
 
     def classes_in(self, block: Block) -> int:
         """Number of classes that the codes of a block are of."""
-        return BlockView(self._checks.classes).classes_in(block)
+        return self.n_classes or int(block.y.max()) + 1
 
     @property
     def repeatable(self) -> bool:
@@ -134,47 +136,19 @@ class ClusterBlocks(StreamBlocks):
         self._blocks = [(one,) for one in kept]
         found = self._merged(None, self.later("labels", labels_of))
         self.weight = found.weight  # of the samples of each class, (k,)
-        self.class_weights = _weights_of_classes(self._checks.estimator, found)
+        self.class_weights = weights_of_classes(self._checks.estimator, found)
         if weigh_classes:
             self._checks = self._checks._replace(class_weight=self.class_weights)
         self._blocks = [(one,) for one in persist(self.later("codes", recode, self._checks))]
 
     def _learn_labels(self, found: LabelledPart) -> None:
-        model, name = self._checks.estimator, type(self._checks.estimator).__name__
-        wanted = f"{name} needs samples of at least 2 classes; "
-        if len(found.labels) < model._least_classes:
-            raise DataError(f"{wanted}got one class, {found.labels.tolist()[0]!r}")
-        if np.count_nonzero(found.weight) < model._least_weighted:
-            raise DataError(f"{wanted}all but one class have weight 0")
-        if not found.weight.any():
-            raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
+        model = self._checks.estimator
+        require_classes(model, found)
         self._n_features = model.n_features_in_ = found.n_features
         self._checks = self._checks._replace(classes=found.labels)
         model.__dict__.pop("feature_names_in_", None)
         if found.names is not None:
             model.feature_names_in_ = found.names
-
-
-class BlockView:
-    """What a function of a block may ask of the training set on a worker."""
-
-    def __init__(self, classes: Any) -> None:
-        self.classes = classes
-
-    def classes_in(self, block: Block) -> int:
-        """Number of classes that the codes of a block are of."""
-        return int(block.y.max()) + 1 if self.classes is None else len(self.classes)
-
-
-def _weights_of_classes(model: Any, found: LabelledPart) -> Vector:
-    """Weight of each class, (k,): that of `class_weight`, or balanced by the weights of the samples."""
-    given, k = getattr(model, "class_weight", None), len(found.labels)
-    if given is None:
-        return np.ones(k)
-    if isinstance(given, str) and given == "balanced":
-        return np.asarray(found.weight.sum() / (k * np.maximum(found.weight, 1e-300)))
-    class_weights(model, given, found.labels, found.labels)  # raises errors
-    return np.array([float(given.get(label, 1.0)) for label in found.labels.tolist()])
 
 
 def sum_raw(

@@ -6,6 +6,7 @@ of their own, sent once, so that no task carries samples.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,15 +36,10 @@ POLL = 2.0  # seconds between checks that there are workers
 LARGE_VALUE = 2**19  # bytes of a pickled model, from which it is copied to the workers once
 SOURCES = 3  # of a block that its task computes itself: X, y and the weights
 NAMES = {
-    "LeastSquaresClassifier": "least-squares",
-    "FisherDiscriminant": "fisher",
     "LinearDiscriminantAnalysis": "lda",
     "QuadraticDiscriminantAnalysis": "qda",
     "LogisticRegression": "logistic",
-    "LinearSVC": "linear-svc",
     "KNeighborsClassifier": "knn",
-    "KernelPerceptron": "kernel-perceptron",
-    "SubgradientSVC": "subgradient",
 }
 _TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
 _KEPT: ContextVar[tuple[Delayed, ...]] = ContextVar("kept", default=())  # by the fit that runs
@@ -55,10 +51,10 @@ def short_name(model: Any) -> str:
 
     >>> from separatrix import GaussianNB
     >>> short_name(GaussianNB())
-    'gaussiannb'
+    'gaussian-nb'
     """
     name = type(model).__name__
-    return NAMES.get(name, name.lower())
+    return NAMES.get(name) or re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def client_in_use() -> Any:

@@ -12,7 +12,7 @@ from separatrix.cluster.cluster_blocks import ClusterBlocks
 from separatrix.cluster.engine import compute, compute_each, map_blocks, share, task
 from separatrix.cluster.kernel_fits import fit_gathered, fit_pairs, fit_search
 from separatrix.cluster.neighbor_blocks import fit_neighbors
-from separatrix.cluster.partitions import partition
+from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import UnsupportedError
 from separatrix.estimators.base.labelled_blocks import LabelledBlock, concatenate_rows
 from separatrix.estimators.base.monitoring import monitored
@@ -22,25 +22,21 @@ from separatrix.solvers.linear_svm.block_newton import solve_newton_over_blocks
 from separatrix.solvers.subgradient import BlockObjective
 from separatrix.types import Codes
 
+Fit = Callable[..., Any]  # the method of the estimator itself
 
-def fit_sums(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any = None, sample_weight: Any = None
-) -> Any:
+
+def fit_sums(model: Any, fit: Fit, samples: Samples) -> Any:
     """A one-pass model: each block gives its sums, and they merge."""
-    return fit(model, ClusterBlocks(model, (X, y, sample_weight)))
+    return fit(model, ClusterBlocks(model, samples))
 
 
-def fit_steps(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any = None, sample_weight: Any = None
-) -> Any:
+def fit_steps(model: Any, fit: Fit, samples: Samples) -> Any:
     """Logistic regression: blocks are kept where they are, and each step is a sum over them."""
     model._check_parameters()
-    return fit(model, ClusterBlocks(model, (X, y, sample_weight), keep=True))
+    return fit(model, ClusterBlocks(model, samples, keep=True))
 
 
-def fit_linear_svc(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_linear_svc(model: Any, fit: Fit, samples: Samples) -> Any:
     """The squared hinge by Newton's method in the primal; each step is one sum over the blocks."""
     model._check_parameters()
     for wrong, what in (
@@ -55,7 +51,6 @@ def fit_linear_svc(
                 f"LinearSVC with {what} needs all samples in one memory; use the squared hinge with the l2 "
                 "penalty, which is a sum over blocks, or pass X.compute()"
             )
-    samples = (X, y, sample_weight)
     blocks = ClusterBlocks(model, samples, keep=True, dtype=np.float64, weigh_classes=False)
     k, fits = blocks.n_classes, []
     options = {"tol": float(model.tol), "max_iter": model.max_iter}
@@ -71,53 +66,37 @@ def fit_linear_svc(
     return model._keep(blocks.in_class_order()[0], gather_fits(fits), words)
 
 
-def fit_subgradient(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_subgradient(model: Any, fit: Fit, samples: Samples) -> Any:
     """Subgradient descent; each step is one sum over the blocks."""
     model._check_parameters()
-    if model.class_weight == "balanced" and sample_weight is not None:
+    if model.class_weight == "balanced" and samples[2] is not None:
         raise UnsupportedError(
             "class_weight='balanced' of SubgradientSVC counts rows; on a cluster pass a dict of weights"
         )
-    blocks = ClusterBlocks(model, (X, y, sample_weight), keep=True, dtype=DTYPES)
+    blocks = ClusterBlocks(model, samples, keep=True, dtype=DTYPES)
     model.classes_, _ = blocks.in_class_order()
     weight = float(blocks.weight @ blocks.class_weights)
     options = {"total": float(blocks.weight.sum()), "loss": model.loss, "mu": float(model.mu)}
     return model._minimise(BlockObjective(blocks, weight, **options), None, None)
 
 
-def fit_in_order(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_in_order(model: Any, fit: Fit, samples: Samples) -> Any:
     """Passes over the blocks in their order: `partial_fit` of each, on the worker that has it.
 
     The model goes from block to block; blocks are computed ahead, and kept for the next pass.
     """
     model._check_parameters()
-    samples = (X, y, sample_weight)
     blocks = ClusterBlocks(model, samples, keep=True, dtype=model._dtypes, weigh_classes=False)
-    (classes, _), state = blocks.in_class_order(), deepcopy(model)
-    for name in ("_state", "classes_"):
-        state.__dict__.pop(name, None)
-    best, stale, passes = np.inf, 0, []
-    tol = -np.inf if model.tol is None else model.tol
-    for number in range(model.max_iter):
+    classes, _ = blocks.in_class_order()
+
+    def one_pass(state: Any, number: int) -> Any:
         learn = task(f"{blocks.name}-pass-{number}", learn_block)
         chain = [share(f"{blocks.name}-model", state)]
         for i, block in enumerate(blocks.tasks):
             chain.append(learn(chain[-1], classes, block, number=i))
-        (state,) = compute(chain[-1], counted=chain[1:-1])
-        passes.append(int(state.mistakes_[-len(blocks) :].sum()))
-        loss = float(state.loss_curve_[-len(blocks) :].mean())
-        stale, best = stale + 1 if loss > best - tol else 0, min(best, loss)
-        if not passes[-1] or (model.tol is not None and stale >= model.n_iter_no_change):
-            state.stop_ = "tol" if passes[-1] else "clean pass"
-            break
-    model.__dict__ |= state.__dict__
-    model.n_iter_, model.mistakes_ = len(passes), np.array(passes, dtype=np.intp)
-    model._warn_if_unfinished()
-    return model
+        return compute(chain[-1], counted=chain[1:-1])[0]
+
+    return model._learn_in_passes(len(blocks), one_pass)
 
 
 def learn_block(model: Any, classes: Any, found: LabelledBlock | None) -> Any:
@@ -128,13 +107,13 @@ def learn_block(model: Any, classes: Any, found: LabelledBlock | None) -> Any:
     return deepcopy(model).partial_fit(X, classes[y], classes, weights)
 
 
-def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
+def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     """`Nystroem`: the landmarks that a fit in memory draws, taken from their blocks."""
     model._check_parameters()
     _require_number(model, {"gamma": model.gamma, **(model.kernel_params or {})}.get("gamma"))
     if model.kernel == "precomputed":
         raise UnsupportedError("kernel='precomputed' of Nystroem needs one matrix in memory")
-    parts = partition(X)
+    parts = partition(samples[0])
     rows = parts.rows
     if np.isnan(rows).any():
         rows = compute_each("nystroem-rows", count_rows, parts.samples)
@@ -158,10 +137,10 @@ def take_landmarks(number: int, X: Any, landmarks: Codes, starts: Codes) -> Any:
     return X.iloc[own] if hasattr(X, "iloc") else X[own]
 
 
-def fit_to_shape(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
+def fit_to_shape(model: Any, fit: Fit, samples: Samples) -> Any:
     """A map that only needs the number of features, and their names."""
     _require_number(model, getattr(model, "gamma", None))
-    for block in map_blocks("map-shape", take_first, partition(X).samples):
+    for block in map_blocks("map-shape", take_first, partition(samples[0]).samples):
         (first,) = compute(block)
         if first.shape[0]:
             break

@@ -7,7 +7,6 @@ rows of a class are brought together once. Other codings need all rows, on a wor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -29,7 +28,7 @@ from separatrix.cluster.engine import (
     threads_here,
     workers_in_use,
 )
-from separatrix.cluster.partitions import partition
+from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import MemoryBudgetError, UnsupportedError
 from separatrix.estimators.base.class_pairs import (
     BlockFacts,
@@ -45,8 +44,9 @@ from separatrix.estimators.base.class_pairs import (
     split_classes,
     squares_of,
 )
+from separatrix.estimators.base.kernel_search import search_folds, train_best
 from separatrix.estimators.base.labelled_blocks import concatenate_rows
-from separatrix.estimators.base.prepare import Training, prepare
+from separatrix.estimators.base.prepare import Training
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.blocks import default_budget, in_words
 from separatrix.solvers.decomposition import pairs
@@ -55,15 +55,12 @@ from separatrix.types import Codes
 ROOM = 0.5  # share of the memory of a worker that gathered samples may take
 
 
-def fit_gathered(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_gathered(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """A kernel machine: all samples go to one worker, if it has room for them."""
     model._check_parameters()
     name = short_name(model)
-    samples = _gather_samples(model, X, y, sample_weight)
-    call = task(f"{name}-fit", call_on_worker)
-    (found,) = compute_calls(call(fit_on_worker, share(f"{name}-model", model), samples))
+    call, gathered = task(f"{name}-fit", call_on_worker), _gather_samples(model, samples)
+    (found,) = compute_calls(call(fit_on_worker, share(f"{name}-model", model), gathered))
     model.__dict__ |= found.__dict__
     return model
 
@@ -73,7 +70,7 @@ def fit_on_worker(model: Any, samples: tuple[Any, ...]) -> Any:
     return model.fit(*samples)
 
 
-def _gather_samples(model: Any, *samples: Any) -> Delayed:
+def _gather_samples(model: Any, samples: Samples) -> Delayed:
     """A task that gives all samples: X, y, and the weights if there are any."""
     name, parts = short_name(model), partition(*samples)
     sizes = compute_each(f"{name}-size", size_of, [(X,) for _, X in parts.samples])
@@ -103,70 +100,46 @@ def _require_room(model: Any, what: str, size: int) -> None:
         )
 
 
-def fit_search(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_search(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """`SVCCV` or `KernelPerceptronCV`: each worker searches some folds, one trains the best cell.
 
     A grid that widens, and a combination of kernels, are one search: they run on one worker.
     """
     model._check_parameters()
-    if sample_weight is not None and not has_fit_parameter(model, "sample_weight"):
+    if samples[2] is not None and not has_fit_parameter(model, "sample_weight"):
         raise UnsupportedError(f"fit of {type(model).__name__} takes no sample_weight")
     if model.widen or model._combines or not isinstance(model.cv, int):
-        return fit_gathered(model, fit, X, y, sample_weight)
+        return fit_gathered(model, fit, samples)
     name, own = short_name(model), share(f"{short_name(model)}-model", model)
-    (samples,) = persist([_gather_samples(model, X, y, sample_weight)])
+    (gathered,) = persist([_gather_samples(model, samples)])
     parts = min(model.cv, max(1, len(workers_in_use())))
     cuts = np.linspace(0, model.cv, parts + 1).astype(int).tolist()
     searched = [
-        task(f"{name}-folds-{a}-{b - 1}", call_on_worker)(search_folds, own, samples, slice(a, b))
+        task(f"{name}-folds-{a}-{b - 1}", call_on_worker)(search_folds, own, gathered, slice(a, b))
         for a, b in pairwise(cuts)
     ]
     found = compute_calls(*searched)
-    best = task(f"{name}-best", call_on_worker)(train_best, own, samples, found)
+    best = task(f"{name}-best", call_on_worker)(train_best, own, gathered, found)
     model.__dict__ |= compute_calls(best)[0].__dict__
     return model
 
 
-def _prepare(search: Any, samples: Any) -> tuple[Any, Any, Any]:
-    """A copy of the search, its model, and the checked samples."""
-    search = copy(search)
-    model = search._model()
-    more = {"class_weight": model.class_weight} if hasattr(model, "class_weight") else {}
-    return search, model, prepare(search, *samples, **more)
-
-
-def search_folds(search: Any, samples: Any, some: slice) -> Any:
-    """The results of a search on some of its folds."""
-    search, model, train = _prepare(search, samples)
-    return search._search(model, train, some)
-
-
-def train_best(search: Any, samples: Any, found: list[Any]) -> Any:
-    """The search with the results of all folds, and its best model trained on all samples."""
-    search, model, train = _prepare(search, samples)
-    return search._keep_best(model, train, search._merge_folds(model, train, found))
-
-
-def fit_pairs(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_pairs(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """`SVC` or `KernelPerceptron`: pairs of classes as tasks, where its boundaries are pairs."""
     model._check_parameters()
     svc = hasattr(model, "_method")
     if svc:  # balanced weights count rows, not their weights; the others need one matrix
-        balanced = model.class_weight == "balanced" and sample_weight is not None
+        balanced = model.class_weight == "balanced" and samples[2] is not None
         whole = balanced or model._method or model.warm_start
     else:  # online accuracy, a budget and the radius of the samples are of all pairs together
         whole = model.min_gain is not None or model.budget is not None or model.bias is not None
     gather = model.multi_class != "ovo" or whole or model._precomputed
-    blocks = None if gather else ClusterBlocks(model, (X, y, sample_weight), keep=True)
+    blocks = None if gather else ClusterBlocks(model, samples, keep=True)
     if blocks is None or blocks.n_classes == 2:
-        return fit_gathered(model, fit, X, y, sample_weight)
+        return fit_gathered(model, fit, samples)
     facts = blocks.each("size", facts_of, blocks.n_classes)
     if not svc and any(one.weightless for one in facts):
-        return fit_gathered(model, fit, X, y, sample_weight)
+        return fit_gathered(model, fit, samples)
     counts = sum(one.counts for one in facts)
     size = int(np.sort(counts)[-2:].sum() / counts.sum() * sum(one.size for one in facts))
     _require_room(model, "two classes", size)

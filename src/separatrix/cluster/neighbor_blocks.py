@@ -26,7 +26,7 @@ from separatrix.cluster.engine import (
     threads_here,
 )
 from separatrix.cluster.lazy import as_array
-from separatrix.cluster.partitions import partition
+from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.row_groups import (
     FoundRows,
@@ -78,13 +78,11 @@ class ClusterIndex(GivenNeighbors):
         )
 
 
-def fit_neighbors(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_neighbors(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """Index the blocks of every worker where they are; labels and votes, 16 bytes a row, come here."""
     model._check_parameters()
-    _require_supported(model, sample_weight)
-    blocks = ClusterBlocks(model, (X, y, sample_weight), keep=True)
+    _require_supported(model, samples[2] is not None)
+    blocks = ClusterBlocks(model, samples, keep=True)
     votes = blocks.each("votes", votes_of)
     sizes = np.array([len(one.y) for one in votes])
     starts, index = np.cumsum(sizes) - sizes, task("knn-index", index_group)
@@ -144,7 +142,7 @@ def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> An
     return after(method.replace("_", "-"), partial(vote, light, method), sample)
 
 
-def _require_supported(model: Any, sample_weight: Any) -> None:
+def _require_supported(model: Any, weighted: bool) -> None:
     given = isinstance(model.metric, str) and model.metric in SCALED and not model.metric_params
     for wrong, what in (
         (model.kernel is not None, "a kernel"),
@@ -152,7 +150,7 @@ def _require_supported(model: Any, sample_weight: Any) -> None:
         (callable(model.metric), "a function as metric"),
         (given, f"metric={model.metric!r} without metric_params"),
         (model.k_max is not None, "k_max"),
-        (model.class_weight == "balanced" and sample_weight is not None, "balanced, weighted rows"),
+        (model.class_weight == "balanced" and weighted, "balanced, weighted rows"),
     ):
         if wrong:
             raise UnsupportedError(

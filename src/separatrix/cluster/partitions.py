@@ -15,6 +15,8 @@ from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
 from separatrix.runtime.warnings import warn_user
 
+Samples = tuple[Any, Any, Any]  # X, y and the weights; None where they are not given
+
 
 class Partitions(NamedTuple):
     """Delayed blocks, (number, X, y, weights) each; None where y or the weights are not given."""

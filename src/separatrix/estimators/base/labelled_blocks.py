@@ -18,7 +18,7 @@ from scipy.sparse import issparse, vstack
 from separatrix.errors import DataError, SeparatrixError
 from separatrix.estimators.base.blocks import split_block
 from separatrix.estimators.base.labels import as_labels, encode_labels
-from separatrix.estimators.base.prepare import check_samples, check_weights
+from separatrix.estimators.base.prepare import check_samples, check_weights, class_weights
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.sums import rows_of_a_block, shared_rows, total
 from separatrix.types import Block, Vector
@@ -195,3 +195,25 @@ def concatenate_rows(parts: list[Any]) -> Any:
     if hasattr(parts[0], "columns"):
         return import_module(type(parts[0]).__module__.partition(".")[0]).concat(parts)
     return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+
+def require_classes(model: Any, found: LabelledPart) -> None:
+    """Refuse labels that the model cannot learn from."""
+    wanted = f"{type(model).__name__} needs samples of at least 2 classes; "
+    if len(found.labels) < model._least_classes:
+        raise DataError(f"{wanted}got one class, {found.labels.tolist()[0]!r}")
+    if np.count_nonzero(found.weight) < model._least_weighted:
+        raise DataError(f"{wanted}all but one class have weight 0")
+    if not found.weight.any():
+        raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
+
+
+def weights_of_classes(model: Any, found: LabelledPart) -> Vector:
+    """Weight of each class, (k,): that of `class_weight`, or balanced by the weights of the samples."""
+    given, k = getattr(model, "class_weight", None), len(found.labels)
+    if given is None:
+        return np.ones(k)
+    if isinstance(given, str) and given == "balanced":
+        return np.asarray(found.weight.sum() / (k * np.maximum(found.weight, 1e-300)))
+    class_weights(model, given, found.labels, found.labels)  # raises errors
+    return np.array([float(given.get(label, 1.0)) for label in found.labels.tolist()])
