@@ -188,16 +188,15 @@ def test_delayed_blocks_with_labels_inside():
 def test_a_block_is_one_task_from_its_source_to_its_sums(monkeypatch):
     from dask.task_spec import Alias
 
-    from separatrix.cluster import cluster_blocks
-    from separatrix.cluster.engine import FAN_IN
+    from separatrix.cluster import engine
 
-    trees, compute = [], cluster_blocks.compute
+    trees, compute = [], engine.compute
 
     def keep_trees(tree, **more):
         trees.append(dask.optimize(tree)[0])
         return compute(tree, **more)
 
-    monkeypatch.setattr(cluster_blocks, "compute", keep_trees)
+    monkeypatch.setattr(engine, "compute", keep_trees)
     X = da.random.default_rng(0).normal(size=(4000, 3), chunks=(40, 3))
 
     GaussianNB().fit(X * 2.0 + 1.0, X[:, 0] > 0, sample_weight=abs(X[:, 1]))
@@ -205,7 +204,7 @@ def test_a_block_is_one_task_from_its_source_to_its_sums(monkeypatch):
     (tree,) = trees
     tasks = [task for task in dict(tree.__dask_graph__()).values() if not isinstance(task, Alias)]
     # one for each block, two levels of merges, and the model
-    assert len(tasks) == 100 + -(-100 // FAN_IN) + 1 + 1
+    assert len(tasks) == 100 + -(-100 // engine.FAN_IN) + 1 + 1
 
 
 def test_what_several_blocks_come_from_stays_a_task_of_its_own():

@@ -25,7 +25,7 @@ from separatrix import (
     evaluate,
 )
 from separatrix.cli import main
-from separatrix.cluster import kernel_fits
+from separatrix.cluster import engine, kernel_fits
 from separatrix.errors import MemoryBudgetError, ParameterError, UnsupportedError
 from separatrix.kernels import Gaussian, Polynomial
 
@@ -73,13 +73,13 @@ def test_pairs_leave_out_rows_without_weight_and_take_sparse_blocks():
 
 def test_a_pair_is_a_task_of_its_name_that_reads_two_classes(monkeypatch):
     X, y, _ = samples()
-    graphs, compute = {}, kernel_fits.compute
+    graphs, compute = {}, engine.compute
 
     def keep_graphs(*results, **more):
         graphs.update({one.key: dict(one.__dask_graph__()) for one in results})
         return compute(*results, **more)
 
-    monkeypatch.setattr(kernel_fits, "compute", keep_graphs)
+    monkeypatch.setattr(engine, "compute", keep_graphs)
 
     SVC().fit(*in_blocks(X, y))
 

@@ -13,28 +13,11 @@ from typing import Any
 import numpy as np
 from dask.delayed import Delayed
 
-from separatrix.cluster.engine import (
-    compute,
-    fuse,
-    map_blocks,
-    persist,
-    reduce_tree,
-    short_name,
-)
+from separatrix.cluster import engine
 from separatrix.cluster.partitions import partition
 from separatrix.errors import DataError
+from separatrix.estimators.base import labelled_blocks as labelled
 from separatrix.estimators.base.blocks import StreamBlocks
-from separatrix.estimators.base.labelled_blocks import (
-    BlockChecks,
-    LabelledPart,
-    check_block,
-    labels_of,
-    merge_labelled,
-    recode,
-    require_classes,
-    sum_block,
-    weights_of_classes,
-)
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.types import Block, Codes
 
@@ -57,8 +40,8 @@ class ClusterBlocks(StreamBlocks):
     ) -> None:
         super().__init__(estimator, ())
         self._blocks: list[tuple[Any, ...]] = partition(*samples).blocks
-        self._checks, self._kept, self._passes = BlockChecks(estimator, dtype), keep, 0
-        self.name = short_name(estimator)
+        self._checks, self._kept, self._passes = labelled.BlockChecks(estimator, dtype), keep, 0
+        self.name = engine.short_name(estimator)
         if keep:
             self._keep(weigh_classes)
 
@@ -86,11 +69,6 @@ class ClusterBlocks(StreamBlocks):
         """Number of classes that the codes of a block are of."""
         return self.n_classes or int(block.y.max()) + 1
 
-    @property
-    def repeatable(self) -> bool:
-        """Always: blocks are computed anew, or kept."""
-        return True
-
     def in_class_order(self) -> tuple[Any, Codes]:
         """The labels, sorted, and the code of each."""
         return self._checks.classes, np.arange(self.n_classes)
@@ -104,9 +82,9 @@ class ClusterBlocks(StreamBlocks):
         """The merged parts of all blocks, in their order: one task for each block, then a tree."""
         self._passes += 1
         if self._kept:
-            parts = self.later(f"step-{self._passes}", sum_block, part_of, merge)
+            parts = self.later(f"step-{self._passes}", labelled.sum_block, part_of, merge)
         else:
-            parts = fuse(self.later("sums", sum_raw, self._checks, part_of, merge))
+            parts = engine.fuse(self.later("sums", sum_raw, self._checks, part_of, merge))
         found = self._merged(merge, parts)
         if monitor is not None:
             monitor.step()
@@ -114,16 +92,18 @@ class ClusterBlocks(StreamBlocks):
 
     def each(self, step: str, function: Callable[..., Any], *shared: Any) -> Any:
         """The values of `function(block, *shared)` of kept blocks."""
-        return compute(*self.later(step, function, *shared))
+        return engine.compute(*self.later(step, function, *shared))
 
     def later(self, step: str, function: Callable[..., Any], *shared: Any) -> list[Delayed]:
         """The same as tasks."""
-        return map_blocks(f"{self.name}-{step}", function, self._blocks, *shared)
+        return engine.map_blocks(f"{self.name}-{step}", function, self._blocks, *shared)
 
-    def _merged(self, merge: Any, parts: list[Delayed]) -> LabelledPart:
-        tree = reduce_tree(f"{self.name}-merge", partial(merge_labelled, merge), parts)
-        found: LabelledPart | None
-        (found,) = compute(tree, counted=parts)
+    def _merged(self, merge: Any, parts: list[Delayed]) -> labelled.LabelledPart:
+        tree = engine.reduce_tree(
+            f"{self.name}-merge", partial(labelled.merge_labelled, merge), parts
+        )
+        found: labelled.LabelledPart | None
+        (found,) = engine.compute(tree, counted=parts)
         if found is None:
             raise DataError("the blocks held no sample at all")
         if self._checks.classes is None:
@@ -132,18 +112,20 @@ class ClusterBlocks(StreamBlocks):
 
     def _keep(self, weigh_classes: bool) -> None:
         """Check all blocks, find the classes, and persist the blocks with codes of all classes."""
-        kept = persist(fuse(self.later("check", check_block, self._checks)))
+        kept = engine.persist(engine.fuse(self.later("check", labelled.check_block, self._checks)))
         self._blocks = [(one,) for one in kept]
-        found = self._merged(None, self.later("labels", labels_of))
+        found = self._merged(None, self.later("labels", labelled.labels_of))
         self.weight = found.weight  # of the samples of each class, (k,)
-        self.class_weights = weights_of_classes(self._checks.estimator, found)
+        self.class_weights = labelled.weights_of_classes(self._checks.estimator, found)
         if weigh_classes:
             self._checks = self._checks._replace(class_weight=self.class_weights)
-        self._blocks = [(one,) for one in persist(self.later("codes", recode, self._checks))]
+        self._blocks = [
+            (one,) for one in engine.persist(self.later("codes", labelled.recode, self._checks))
+        ]
 
-    def _learn_labels(self, found: LabelledPart) -> None:
+    def _learn_labels(self, found: labelled.LabelledPart) -> None:
         model = self._checks.estimator
-        require_classes(model, found)
+        labelled.require_classes(model, found)
         self._n_features = model.n_features_in_ = found.n_features
         self._checks = self._checks._replace(classes=found.labels)
         model.__dict__.pop("feature_names_in_", None)
@@ -152,8 +134,14 @@ class ClusterBlocks(StreamBlocks):
 
 
 def sum_raw(
-    number: int, X: Any, y: Any, weights: Any, checks: BlockChecks, part_of: Any, merge: Any
-) -> LabelledPart | None:
+    number: int,
+    X: Any,
+    y: Any,
+    weights: Any,
+    checks: labelled.BlockChecks,
+    part_of: Any,
+    merge: Any,
+) -> labelled.LabelledPart | None:
     """The sums over a block that is checked first."""
-    found = check_block(number, X, y, weights, checks)
-    return sum_block(found, part_of, merge, own_codes=checks.classes is None)
+    found = labelled.check_block(number, X, y, weights, checks)
+    return labelled.sum_block(found, part_of, merge, own_codes=checks.classes is None)

@@ -10,13 +10,7 @@ from uuid import uuid4
 
 from distributed import Client, LocalCluster, as_completed
 
-from separatrix.cluster.engine import (
-    BriefErrors,
-    call_on_worker,
-    value_of_call,
-    wait_for,
-    warn_of_versions,
-)
+from separatrix.cluster import engine
 from separatrix.errors import ClusterError
 
 TIMEOUT = 20.0  # seconds to wait for a scheduler
@@ -56,10 +50,10 @@ def submit_calls(
     calls: Sequence[tuple[Any, ...]],
 ) -> list[Any]:
     """Futures of the calls, each a task of its name."""
-    warn_of_versions(client)
+    engine.warn_of_versions(client)
     token = uuid4().hex
     return [
-        client.submit(call_on_worker, function, *args, key=f"{name}-{token}", pure=False)
+        client.submit(engine.call_on_worker, function, *args, key=f"{name}-{token}", pure=False)
         for name, args in zip(names, calls, strict=True)
     ]
 
@@ -69,9 +63,9 @@ def run_tasks(client: Any, *calls: Any) -> Iterator[tuple[int, Any]]:
     futures = submit_calls(client, *calls)
     numbers = {future.key: number for number, future in enumerate(futures)}
     try:
-        with BriefErrors():
+        with engine.BriefErrors():
             for future in as_completed(futures):
-                yield numbers[future.key], value_of_call(future.result())
+                yield numbers[future.key], engine.value_of_call(future.result())
     finally:
         client.cancel([future for future in futures if not future.done()])
 
@@ -80,5 +74,7 @@ def results_of_calls(
     client: Any, futures: list[Any], advance: Callable[[], None] = lambda: None
 ) -> list[Any]:
     """Results in the order of the calls, and the first error in that order; warnings are shown here."""
-    with BriefErrors():
-        return [value_of_call(one) for one in wait_for(client, futures, futures, advance)]
+    with engine.BriefErrors():
+        return [
+            engine.value_of_call(one) for one in engine.wait_for(client, futures, futures, advance)
+        ]

@@ -47,12 +47,7 @@ _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
 
 
 def short_name(model: Any) -> str:
-    """The name of a model in the names of its tasks.
-
-    >>> from separatrix import GaussianNB
-    >>> short_name(GaussianNB())
-    'gaussian-nb'
-    """
+    """The name of a model in the names of its tasks, such as "lda" or "gaussian-nb"."""
     name = type(model).__name__
     return NAMES.get(name) or re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
@@ -173,9 +168,10 @@ def compute_each(name: str, function: Callable[..., Any], blocks: Any, *shared: 
     return compute(*fuse(map_blocks(name, function, blocks, *shared)))
 
 
-def compute_calls(*calls: Delayed) -> list[Any]:
-    """The results of tasks of `call_on_worker`; their warnings are shown here."""
-    return [value_of_call(one) for one in compute(*calls, counted=calls)]
+def compute_calls(function: Callable[..., Any], *calls: tuple[Any, ...]) -> list[Any]:
+    """The results of calls, (name of the task, arguments) each; their warnings are shown here."""
+    tasks = [task(name, call_on_worker)(function, *args) for name, *args in calls]
+    return [value_of_call(one) for one in compute(*tasks, counted=tasks)]
 
 
 def call_on_worker(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
@@ -259,15 +255,12 @@ def _wait(client: Any, futures: list[Any], until: str) -> Any:
                 ) from None
 
 
-_GAVE_UP = "the cluster gave up the tasks; check its scheduler and workers"
 _SENTENCES = {
     "KilledWorker": "several workers died on the same task, most likely for want of memory; make blocks "
     "smaller, or give workers more memory",
     "MemoryError": "a worker ran out of memory; make blocks smaller, or give workers more memory",
     "CommClosedError": "the connection to the scheduler was lost; check that it runs, and connect anew",
-    "FutureCancelledError": _GAVE_UP,
-    "FuturesCancelledError": _GAVE_UP,
-    "CancelledError": _GAVE_UP,
+    "CancelledError": "the cluster gave up the tasks; check its scheduler and workers",
 }
 
 
@@ -278,11 +271,12 @@ class BriefErrors:
         pass
 
     def __exit__(self, _kind: Any, error: Any, _frames: Any) -> None:
-        kind = type(error).__name__
         if isinstance(error, SeparatrixError):
             raise error.with_traceback(None) from None
-        if kind in _SENTENCES:
-            raise ClusterError(f"{_SENTENCES[kind]} ({kind}: {error!s:.200})") from None
+        kind = type(error).__name__
+        sentence = _SENTENCES.get(re.sub("Futures?Cancelled", "Cancelled", kind))
+        if sentence is not None:
+            raise ClusterError(f"{sentence} ({kind}: {error!s:.200})") from None
 
 
 def warn_of_versions(client: Any) -> None:

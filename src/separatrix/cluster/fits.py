@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,8 @@ from separatrix.cluster.neighbor_blocks import fit_neighbors
 from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import UnsupportedError
 from separatrix.estimators.base.labelled_blocks import LabelledBlock, concatenate_rows
-from separatrix.estimators.base.monitoring import monitored
-from separatrix.estimators.linear_svc import gather_fits
+from separatrix.estimators.linear_svc_blocks import require_primal, solve_over_blocks
 from separatrix.estimators.subgradient_svc import DTYPES
-from separatrix.solvers.linear_svm.block_newton import solve_newton_over_blocks
 from separatrix.solvers.subgradient import BlockObjective
 from separatrix.types import Codes
 
@@ -39,31 +38,10 @@ def fit_steps(model: Any, fit: Fit, samples: Samples) -> Any:
 def fit_linear_svc(model: Any, fit: Fit, samples: Samples) -> Any:
     """The squared hinge by Newton's method in the primal; each step is one sum over the blocks."""
     model._check_parameters()
-    for wrong, what in (
-        (model.loss != "squared_hinge", "loss='hinge'"),
-        (model.penalty != "l2", "penalty='l1'"),
-        (model.multi_class != "ovr", "multi_class='crammer_singer'"),
-        (model.dual is True, "dual=True"),
-        (model.fit_intercept and not model.regularize_intercept, "regularize_intercept=False"),
-    ):
-        if wrong:
-            raise UnsupportedError(
-                f"LinearSVC with {what} needs all samples in one memory; use the squared hinge with the l2 "
-                "penalty, which is a sum over blocks, or pass X.compute()"
-            )
+    require_primal(model)
     blocks = ClusterBlocks(model, samples, keep=True, dtype=np.float64, weigh_classes=False)
-    k, fits = blocks.n_classes, []
-    options = {"tol": float(model.tol), "max_iter": model.max_iter}
-    options["constant"] = float(model.intercept_scaling) * model.fit_intercept
-    steps = max(1, model.max_iter) * k
-    with monitored(model, None, None, steps=steps, task="iteration") as monitor:
-        for own in [1] if k == 2 else range(k):
-            # as in scikit-learn, a class weight counts for its own class only
-            weighed = np.full(k, k == 2) | (np.arange(k) == own)
-            price = float(model.C) * np.where(weighed, blocks.class_weights, 1.0)
-            fits.append(solve_newton_over_blocks(blocks, own, price, monitor=monitor, **options))
     words = f"primal Newton: {len(blocks)} blocks on a cluster"
-    return model._keep(blocks.in_class_order()[0], gather_fits(fits), words)
+    return model._keep(blocks.in_class_order()[0], solve_over_blocks(model, blocks), words)
 
 
 def fit_subgradient(model: Any, fit: Fit, samples: Samples) -> Any:
@@ -116,18 +94,14 @@ def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     parts = partition(samples[0])
     rows = parts.rows
     if np.isnan(rows).any():
-        rows = compute_each("nystroem-rows", count_rows, parts.samples)
+        blocks = [(X,) for _, X in parts.samples]
+        rows = [shape[0] for shape in compute_each("nystroem-rows", np.shape, blocks)]
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.intp)
     landmarks = model._draw(int(starts[-1]))
     taken = compute_each("nystroem-landmarks", take_landmarks, parts.samples, landmarks, starts)
     fit(model, concatenate_rows([part for part in taken if part.shape[0]]))
     model.component_indices_ = landmarks
     return model
-
-
-def count_rows(_number: int, X: Any) -> int:
-    """Rows of a block."""
-    return int(X.shape[0])
 
 
 def take_landmarks(number: int, X: Any, landmarks: Codes, starts: Codes) -> Any:
@@ -140,16 +114,12 @@ def take_landmarks(number: int, X: Any, landmarks: Codes, starts: Codes) -> Any:
 def fit_to_shape(model: Any, fit: Fit, samples: Samples) -> Any:
     """A map that only needs the number of features, and their names."""
     _require_number(model, getattr(model, "gamma", None))
-    for block in map_blocks("map-shape", take_first, partition(samples[0]).samples):
-        (first,) = compute(block)
+    blocks = [(X,) for _, X in partition(samples[0]).samples]
+    for task_of_block in map_blocks("map-shape", itemgetter(slice(1)), blocks):
+        (first,) = compute(task_of_block)
         if first.shape[0]:
             break
     return fit(model, first)
-
-
-def take_first(_number: int, X: Any) -> Any:
-    """The first row of a block."""
-    return X[:1]
 
 
 def _require_number(model: Any, gamma: Any) -> None:

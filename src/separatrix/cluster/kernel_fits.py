@@ -15,35 +15,11 @@ import numpy as np
 from dask.delayed import Delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from separatrix.cluster import engine
 from separatrix.cluster.cluster_blocks import ClusterBlocks
-from separatrix.cluster.engine import (
-    call_on_worker,
-    compute,
-    compute_calls,
-    compute_each,
-    persist,
-    share,
-    short_name,
-    task,
-    threads_here,
-    workers_in_use,
-)
 from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import MemoryBudgetError, UnsupportedError
-from separatrix.estimators.base.class_pairs import (
-    BlockFacts,
-    ClassRows,
-    PairTask,
-    facts_of,
-    gather_class,
-    keep_perceptron,
-    keep_svc,
-    size_of,
-    solve_perceptron_pair,
-    solve_svc_pair,
-    split_classes,
-    squares_of,
-)
+from separatrix.estimators.base import class_pairs
 from separatrix.estimators.base.kernel_search import search_folds, train_best
 from separatrix.estimators.base.labelled_blocks import concatenate_rows
 from separatrix.estimators.base.prepare import Training
@@ -58,39 +34,30 @@ ROOM = 0.5  # share of the memory of a worker that gathered samples may take
 def fit_gathered(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """A kernel machine: all samples go to one worker, if it has room for them."""
     model._check_parameters()
-    name = short_name(model)
-    call, gathered = task(f"{name}-fit", call_on_worker), _gather_samples(model, samples)
-    (found,) = compute_calls(call(fit_on_worker, share(f"{name}-model", model), gathered))
+    name, gathered = engine.short_name(model), _gather_samples(model, samples)
+    own = engine.share(f"{name}-model", model)
+    (found,) = engine.compute_calls(class_pairs.fit_to_all, (f"{name}-fit", own, gathered))
     model.__dict__ |= found.__dict__
     return model
 
 
-def fit_on_worker(model: Any, samples: tuple[Any, ...]) -> Any:
-    """The model, fitted to all samples."""
-    return model.fit(*samples)
-
-
 def _gather_samples(model: Any, samples: Samples) -> Delayed:
     """A task that gives all samples: X, y, and the weights if there are any."""
-    name, parts = short_name(model), partition(*samples)
-    sizes = compute_each(f"{name}-size", size_of, [(X,) for _, X in parts.samples])
+    name, parts = engine.short_name(model), partition(*samples)
+    sizes = engine.compute_each(
+        f"{name}-size", class_pairs.size_of, [(X,) for _, X in parts.samples]
+    )
     _require_room(model, "all samples", sum(sizes))
     columns = [
         list(column)
         for column in zip(*(block[1:] for block in parts.blocks), strict=True)
         if column[0] is not None
     ]
-    return task(f"{name}-samples", join_columns)(columns)
-
-
-def join_columns(columns: list[list[Any]]) -> tuple[Any, ...]:
-    """The blocks of X, of y, and of the weights, each as one."""
-    more = [np.concatenate([np.asarray(part) for part in column]) for column in columns[1:]]
-    return concatenate_rows(columns[0]), *more
+    return engine.task(f"{name}-samples", class_pairs.join_columns)(columns)
 
 
 def _require_room(model: Any, what: str, size: int) -> None:
-    limits = [worker["memory_limit"] for worker in workers_in_use()]
+    limits = [worker["memory_limit"] for worker in engine.workers_in_use()]
     rooms = [int(ROOM * limit) for limit in limits if limit] if limits else [default_budget()]
     if rooms and size > max(rooms):
         raise MemoryBudgetError(
@@ -110,17 +77,19 @@ def fit_search(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
         raise UnsupportedError(f"fit of {type(model).__name__} takes no sample_weight")
     if model.widen or model._combines or not isinstance(model.cv, int):
         return fit_gathered(model, fit, samples)
-    name, own = short_name(model), share(f"{short_name(model)}-model", model)
-    (gathered,) = persist([_gather_samples(model, samples)])
-    parts = min(model.cv, max(1, len(workers_in_use())))
+    name, own = engine.short_name(model), engine.share(f"{engine.short_name(model)}-model", model)
+    (gathered,) = engine.persist([_gather_samples(model, samples)])
+    parts = min(model.cv, max(1, len(engine.workers_in_use())))
     cuts = np.linspace(0, model.cv, parts + 1).astype(int).tolist()
     searched = [
-        task(f"{name}-folds-{a}-{b - 1}", call_on_worker)(search_folds, own, gathered, slice(a, b))
+        engine.task(f"{name}-folds-{a}-{b - 1}", engine.call_on_worker)(
+            search_folds, own, gathered, slice(a, b)
+        )
         for a, b in pairwise(cuts)
     ]
-    found = compute_calls(*searched)
-    best = task(f"{name}-best", call_on_worker)(train_best, own, gathered, found)
-    model.__dict__ |= compute_calls(best)[0].__dict__
+    found = engine.compute_calls(*searched)
+    (best,) = engine.compute_calls(train_best, (f"{name}-best", own, gathered, found))
+    model.__dict__ |= best.__dict__
     return model
 
 
@@ -137,7 +106,7 @@ def fit_pairs(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     blocks = None if gather else ClusterBlocks(model, samples, keep=True)
     if blocks is None or blocks.n_classes == 2:
         return fit_gathered(model, fit, samples)
-    facts = blocks.each("size", facts_of, blocks.n_classes)
+    facts = blocks.each("size", class_pairs.facts_of, blocks.n_classes)
     if not svc and any(one.weightless for one in facts):
         return fit_gathered(model, fit, samples)
     counts = sum(one.counts for one in facts)
@@ -145,22 +114,28 @@ def fit_pairs(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     _require_room(model, "two classes", size)
     kernel = _resolve_kernel(model, blocks, facts, int(counts.sum()))
     rows = _rows_of_classes(blocks, facts)
-    numbers = compute_each(f"{blocks.name}-rows", attrgetter("rows"), [(one,) for one in rows])
-    solve = solve_svc_pair if svc else solve_perceptron_pair
-    shared = share(f"{blocks.name}-options", PairTask(model, kernel, int(counts.sum())))
-    solved = [
-        task(f"{blocks.name}-pair-{a}-{b}", solve_on_worker)(solve, shared, rows[a], rows[b])
+    numbers = engine.compute_each(
+        f"{blocks.name}-rows", attrgetter("rows"), [(one,) for one in rows]
+    )
+    solve = class_pairs.solve_svc_pair if svc else class_pairs.solve_perceptron_pair
+    shared = engine.share(
+        f"{blocks.name}-options", class_pairs.PairTask(model, kernel, int(counts.sum()))
+    )
+    tasks = [
+        (f"{blocks.name}-pair-{a}-{b}", shared, rows[a], rows[b])
         for a, b in pairs(blocks.n_classes)
     ]
-    fits = compute(*solved, counted=solved)
+    fits = engine.compute_calls(solve, *tasks)
 
     def vectors(wanted: list[Codes]) -> Any:
         """Some rows of each class, given by their positions in it."""
         taken = list(zip(rows, wanted, strict=True))
-        return concatenate_rows(compute_each(f"{blocks.name}-vectors", take_rows, taken))
+        return concatenate_rows(
+            engine.compute_each(f"{blocks.name}-vectors", class_pairs.take_rows, taken)
+        )
 
     model.kernel_, (model.classes_, _) = kernel, blocks.in_class_order()
-    keep = keep_svc if svc else keep_perceptron
+    keep = class_pairs.keep_svc if svc else class_pairs.keep_perceptron
     codes = np.zeros(int(counts.sum()), dtype=np.intp)
     for c, own in enumerate(numbers):
         codes[own] = c
@@ -169,32 +144,24 @@ def fit_pairs(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     return model
 
 
-def _resolve_kernel(model: Any, blocks: ClusterBlocks, facts: Sequence[BlockFacts], n: int) -> Any:
+def _resolve_kernel(
+    model: Any, blocks: ClusterBlocks, facts: Sequence[class_pairs.BlockFacts], n: int
+) -> Any:
     """The kernel that the parameters mean on all samples, of which only sums are known."""
     given, d = model._kernel_parameters(), blocks.n_features
     if isinstance(model.kernel, str) and given["gamma"] == "scale":
         mean = sum(one.total for one in facts) / (n * d)
-        variance = sum(blocks.each("variance", squares_of, mean)) / (n * d)
+        variance = sum(blocks.each("variance", class_pairs.squares_of, mean)) / (n * d)
         if np.isfinite(variance):  # else the error of the fit in memory
             given["gamma"] = 1.0 / (d * variance) if variance > 0 else 1.0
     return resolve_kernel(type(model).__name__, model.kernel, np.zeros((1, d)), **given)
 
 
-def _rows_of_classes(blocks: ClusterBlocks, facts: Sequence[BlockFacts]) -> list[Delayed]:
+def _rows_of_classes(
+    blocks: ClusterBlocks, facts: Sequence[class_pairs.BlockFacts]
+) -> list[Delayed]:
     """The rows of each class, brought together and kept."""
     k, starts = blocks.n_classes, np.cumsum([0, *(int(one.counts.sum()) for one in facts)])
-    split = blocks.later("split", split_classes, k, starts)
-    gather = task(f"{blocks.name}-class", gather_class)
-    return persist([gather([part[c] for part in split], number=c) for c in range(k)])
-
-
-def take_rows(rows: ClassRows, wanted: Codes) -> Any:
-    """Some rows of a class."""
-    return rows.X[wanted]
-
-
-def solve_on_worker(
-    solve: Callable[..., Any], shared: PairTask, first: ClassRows, second: ClassRows
-) -> Any:
-    """The boundary of two classes, on the threads of the worker."""
-    return solve(shared, first, second, threads_here(shared.model._threads))
+    split = blocks.later("split", class_pairs.split_classes, k, starts)
+    gather = engine.task(f"{blocks.name}-class", class_pairs.gather_class)
+    return engine.persist([gather([part[c] for part in split], number=c) for c in range(k)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -12,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.cluster.engine import compute, fuse, map_blocks, reduce_tree, short_name
 from separatrix.cluster.partitions import Partitions, partition
-from separatrix.errors import DataError, SeparatrixError, UnsupportedError
+from separatrix.errors import UnsupportedError
+from separatrix.estimators.base.labelled_blocks import call_method, count_right
 
 
 def apply_lazily(model: Any, method: str, X: Any) -> Any:
@@ -40,35 +42,10 @@ def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
     parts = partition(model.predict(X), y, sample_weight, name="predictions")
     name = short_name(model)
     counts = fuse(map_blocks(f"{name}-score", count_right, parts.blocks))
-    (found,) = compute(reduce_tree(f"{name}-merge", add_counts, counts), counted=counts)
+    (found,) = compute(
+        reduce_tree(f"{name}-merge", partial(np.sum, axis=0), counts), counted=counts
+    )
     return float(found[0] / found[1])
-
-
-def call_method(number: int, X: Any, model: Any, method: str) -> Any:
-    """A method of the model on one block; errors name it."""
-    if not X.shape[0]:
-        zeros = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
-        return getattr(model, method)(
-            type(X)(zeros, columns=X.columns) if hasattr(X, "columns") else zeros
-        )[:0]
-    try:
-        return getattr(model, method)(X)
-    except (SeparatrixError, ValueError) as error:
-        raise DataError(f"block {number}: {error}") from None
-
-
-def count_right(number: int, predicted: Any, y: Any, weights: Any) -> Any:
-    """Weight of the samples of a block whose class is predicted, and of all."""
-    y = np.asarray(y).ravel()
-    if len(y) != len(predicted):
-        raise DataError(f"block {number} has {len(predicted)} samples, but {len(y)} labels")
-    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
-    return np.array([weights[predicted == y].sum(), weights.sum()])
-
-
-def add_counts(parts: list[Any]) -> Any:
-    """The sum of several counts."""
-    return np.sum(parts, axis=0)
 
 
 def _sample_of(model: Any, method: str, X: Any) -> Any:

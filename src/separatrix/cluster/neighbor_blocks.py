@@ -10,44 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed
 from distributed import futures_of
 
+from separatrix.cluster import engine
 from separatrix.cluster.cluster_blocks import ClusterBlocks
-from separatrix.cluster.engine import (
-    client_in_use,
-    compute,
-    persist,
-    share,
-    task,
-    threads_here,
-)
 from separatrix.cluster.lazy import as_array
 from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import DataError, UnsupportedError
-from separatrix.estimators.base.row_groups import (
-    FoundRows,
-    GivenNeighbors,
-    GroupIndex,
-    index_group,
-    merge_found,
-    search_group,
-    vote,
-    votes_of,
-)
+from separatrix.estimators.base import row_groups
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes
 
-SCALED = ("seuclidean", "mahalanobis")  # metrics whose parameters come from all samples
 MOST_ROWS = 2**24  # of an index
 
 
-class ClusterIndex(GivenNeighbors):
+class ClusterIndex(row_groups.GivenNeighbors):
     """An index of blocks on a cluster, in the place of a `NeighborIndex`."""
 
     def __init__(self, groups: list[Delayed], n_blocks: int) -> None:
@@ -60,12 +44,15 @@ class ClusterIndex(GivenNeighbors):
                 "the training samples are on a cluster: pass them as X, instead of X=None, and ask for "
                 "one neighbour more"
             )
-        (found,) = compute(*self.search(k, [share("knn-queries", Q)]))
+        (found,) = engine.compute(*self.search(k, [engine.share("knn-queries", Q)]))
         return Neighbors(*found.neighbors)
 
     def search(self, k: int, queries: list[Any]) -> list[Delayed]:
         """One task for each block of queries that gives its `FoundRows`."""
-        search, merge = task("knn-search", search_on_worker), task("knn-merge", merge_found)
+        search, merge = (
+            engine.task("knn-search", search_on_worker),
+            engine.task("knn-merge", row_groups.merge_found),
+        )
         found, size = [], len(self.groups)
         for q, Q in enumerate(queries):
             parts = [search(k, q, one, Q, number=q * size + g) for g, one in enumerate(self.groups)]
@@ -81,11 +68,11 @@ class ClusterIndex(GivenNeighbors):
 def fit_neighbors(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """Index the blocks of every worker where they are; labels and votes, 16 bytes a row, come here."""
     model._check_parameters()
-    _require_supported(model, samples[2] is not None)
+    row_groups.require_groups(model, samples[2] is not None)
     blocks = ClusterBlocks(model, samples, keep=True)
-    votes = blocks.each("votes", votes_of)
+    votes = blocks.each("votes", row_groups.votes_of)
     sizes = np.array([len(one.y) for one in votes])
-    starts, index = np.cumsum(sizes) - sizes, task("knn-index", index_group)
+    starts, index = np.cumsum(sizes) - sizes, engine.task("knn-index", row_groups.index_group)
     groups = [
         index(model, starts[own], [blocks.tasks[b] for b in own], number=g)
         for g, own in enumerate(_on_workers(blocks.tasks, sizes))
@@ -94,13 +81,16 @@ def fit_neighbors(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     columns = (np.concatenate([one[i] for one in votes]) for i in range(2))
     model._voters, model.outputs_2d_ = [Voters(*columns, len(model.classes_))], False
     model._set_metric(np.zeros((1, blocks.n_features)))
-    model.index_, model.n_samples_fit_ = ClusterIndex(persist(groups), len(blocks)), sizes.sum()
+    model.index_, model.n_samples_fit_ = (
+        ClusterIndex(engine.persist(groups), len(blocks)),
+        sizes.sum(),
+    )
     return model
 
 
 def _on_workers(blocks: list[Delayed], sizes: Codes) -> list[list[int]]:
     """Numbers of the blocks of each worker, in order; each by itself in threads of this process."""
-    client = client_in_use()
+    client = engine.client_in_use()
     if client is None:
         return [[b] for b in range(len(blocks))]
     futures = futures_of(blocks)
@@ -128,42 +118,21 @@ def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> An
     found = model.index_.search(k, [X for _, X in parts.samples])
 
     def after(name: str, function: Callable[..., Any], sample: Any) -> Any:
-        call = task(f"knn-{name}", function)
+        call = engine.task(f"knn-{name}", function)
         return as_array([call(one, number=i) for i, one in enumerate(found)], parts, sample)
 
     if method == "kneighbors":
-        picked = [partial(pick_neighbors, i) for i in range(2)]
-        distances = after("distances", picked[0], np.empty((0, k)))
-        rows = after("rows", picked[1], np.empty((0, k), int))
+        distances = after("distances", attrgetter("neighbors.distances"), np.empty((0, k)))
+        rows = after("rows", attrgetter("neighbors.rows"), np.empty((0, k), int))
         return (distances, rows) if options.get("return_distance", True) else rows
     light = copy(model)
     light.__dict__ |= {"index_": None, "_voters": None}
     sample = model.classes_[:0] if method == "predict" else np.empty((0, len(model.classes_)))
-    return after(method.replace("_", "-"), partial(vote, light, method), sample)
+    return after(method.replace("_", "-"), partial(row_groups.vote, light, method), sample)
 
 
-def _require_supported(model: Any, weighted: bool) -> None:
-    given = isinstance(model.metric, str) and model.metric in SCALED and not model.metric_params
-    for wrong, what in (
-        (model.kernel is not None, "a kernel"),
-        (model._precomputed, "metric='precomputed'"),
-        (callable(model.metric), "a function as metric"),
-        (given, f"metric={model.metric!r} without metric_params"),
-        (model.k_max is not None, "k_max"),
-        (model.class_weight == "balanced" and weighted, "balanced, weighted rows"),
-    ):
-        if wrong:
-            raise UnsupportedError(
-                f"KNeighborsClassifier with {what} needs all samples in one memory; pass X.compute(), or "
-                "leave it out"
-            )
-
-
-def search_on_worker(k: int, number: int, one: GroupIndex, Q: Any) -> FoundRows | None:
+def search_on_worker(
+    k: int, number: int, one: row_groups.GroupIndex, Q: Any
+) -> row_groups.FoundRows | None:
     """The k nearest rows of a group, on the threads of its worker."""
-    return search_group(k, number, one, Q, threads_here(thread_count()))
-
-
-def pick_neighbors(which: int, found: FoundRows) -> Any:
-    """Distances or rows."""
-    return found.neighbors[which]
+    return row_groups.search_group(k, number, one, Q, engine.threads_here(thread_count()))

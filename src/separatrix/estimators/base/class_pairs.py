@@ -96,10 +96,10 @@ def gather_class(parts: list[ClassRows | None]) -> ClassRows:
     return found if kept.all() or not kept.any() else ClassRows(*(part[kept] for part in found))
 
 
-def solve_svc_pair(shared: PairTask, first: ClassRows, second: ClassRows, threads: int) -> SvcState:
+def solve_svc_pair(shared: PairTask, first: ClassRows, second: ClassRows) -> SvcState:
     """The boundary of two classes, the first positive: its `SvcState` over the rows of both."""
     model, kernel, _ = shared
-    options = model._options()._replace(threads=threads)
+    options = model._options()
     both = (second, first)  # of two classes the second is positive
     y = np.repeat([0, 1], [len(own.rows) for own in both])
     X, weights = (
@@ -143,11 +143,11 @@ def keep_svc(
 
 
 def solve_perceptron_pair(
-    shared: PairTask, first: ClassRows, second: ClassRows, threads: int
+    shared: PairTask, first: ClassRows, second: ClassRows
 ) -> KernelPerceptronFit:
     """The mistakes of a pair of classes, the first positive; their rows are numbers among all."""
     model, kernel, n = shared
-    options = model._options()._replace(threads=threads)
+    options = model._options()
     rows = np.concatenate([first.rows, second.rows])
     order = np.argsort(rows)
     sides = np.repeat([1, -1], [len(first.rows), len(second.rows)]).astype(np.int8)[order]
@@ -173,3 +173,19 @@ def keep_perceptron(
     model._square, model.gram_ = 0.0, f"{len(pair_fits)} pairs of classes on a cluster"
     model._keep(train, found, support_vectors)
     warn_of_mistakes(type(model).__name__, found)
+
+
+def fit_to_all(model: Any, samples: tuple[Any, ...]) -> Any:
+    """The model, fitted to all samples."""
+    return model.fit(*samples)
+
+
+def join_columns(columns: list[list[Any]]) -> tuple[Any, ...]:
+    """The blocks of X, of y, and of the weights, each as one."""
+    more = [np.concatenate([np.asarray(part) for part in column]) for column in columns[1:]]
+    return concatenate_rows(columns[0]), *more
+
+
+def take_rows(rows: ClassRows, wanted: Codes) -> Any:
+    """Some rows of a class."""
+    return rows.X[wanted]

@@ -217,3 +217,25 @@ def weights_of_classes(model: Any, found: LabelledPart) -> Vector:
         return np.asarray(found.weight.sum() / (k * np.maximum(found.weight, 1e-300)))
     class_weights(model, given, found.labels, found.labels)  # raises errors
     return np.array([float(given.get(label, 1.0)) for label in found.labels.tolist()])
+
+
+def call_method(number: int, X: Any, model: Any, method: str) -> Any:
+    """A method of the model on one block; errors name it."""
+    if not X.shape[0]:
+        zeros = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
+        return getattr(model, method)(
+            type(X)(zeros, columns=X.columns) if hasattr(X, "columns") else zeros
+        )[:0]
+    try:
+        return getattr(model, method)(X)
+    except (SeparatrixError, ValueError) as error:
+        raise DataError(f"block {number}: {error}") from None
+
+
+def count_right(number: int, predicted: Any, y: Any, weights: Any) -> Any:
+    """Weight of the samples of a block whose class is predicted, and of all."""
+    y = np.asarray(y).ravel()
+    if len(y) != len(predicted):
+        raise DataError(f"block {number} has {len(predicted)} samples, but {len(y)} labels")
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
+    return np.array([weights[predicted == y].sum(), weights.sum()])

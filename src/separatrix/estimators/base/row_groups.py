@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.errors import DataError
+from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.labelled_blocks import LabelledBlock, concatenate_rows
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Vector
+
+SCALED = ("seuclidean", "mahalanobis")  # metrics whose parameters come from all samples
 
 
 class GroupIndex(NamedTuple):
@@ -105,3 +107,21 @@ def vote(light: Any, method: str, found: FoundRows) -> Any:
     model.index_ = GivenNeighbors(Neighbors(found.neighbors.distances, rows))
     model.n_samples_fit_ = max(model.n_samples_fit_, found.y.size)
     return getattr(model, method)(np.zeros((shape[0], model.n_features_in_)))
+
+
+def require_groups(model: Any, weighted: bool) -> None:
+    """Refuse what needs all rows in one memory."""
+    given = isinstance(model.metric, str) and model.metric in SCALED and not model.metric_params
+    for wrong, what in (
+        (model.kernel is not None, "a kernel"),
+        (model._precomputed, "metric='precomputed'"),
+        (callable(model.metric), "a function as metric"),
+        (given, f"metric={model.metric!r} without metric_params"),
+        (model.k_max is not None, "k_max"),
+        (model.class_weight == "balanced" and weighted, "balanced, weighted rows"),
+    ):
+        if wrong:
+            raise UnsupportedError(
+                f"KNeighborsClassifier with {what} needs all samples in one memory; pass X.compute(), or "
+                "leave it out"
+            )
