@@ -1,9 +1,12 @@
 """One-pass models on blocks that are not here: the sums, and the errors that name a block."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import dask
 import dask.array as da
 import numpy as np
-import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError

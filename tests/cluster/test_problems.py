@@ -1,10 +1,13 @@
 """Pairs, folds and splits as tasks: the results are those of one process, times aside."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import json
 from contextlib import nullcontext
 
 import numpy as np
-import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
 from sklearn.base import clone

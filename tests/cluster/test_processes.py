@@ -1,5 +1,9 @@
 """The same fits on worker processes, and what happens when they die."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import os
 import subprocess
 import sys
@@ -10,7 +14,6 @@ import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
-import pytest
 from distributed import Client, LocalCluster
 from sklearn.base import clone
 from tests.cluster.support import in_blocks, samples
@@ -184,7 +187,7 @@ def test_workers_that_all_go_in_the_middle_of_a_fit_are_a_clear_error(monkeypatc
             return merge(self, *args)
 
         monkeypatch.setattr(ClusterBlocks, "merge_parts", merge_after_the_last)
-        with pytest.raises(ClusterError, match="has had no worker for .* start workers"):
+        with pytest.raises(ClusterError, match=r"has had no worker for .* start workers"):
             LogisticRegression().fit(*in_blocks(X, y))
         assert len(calls) == 3
 
