@@ -177,6 +177,24 @@ def test_frames_keep_their_names():
     )
 
 
+def test_small_files_that_dask_joins_are_joined_alike(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y, w = samples()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["x", "y", "z"])[y], w=w)
+    for i, rows in enumerate(np.split(np.arange(150), [40, 41, 116])):
+        frame.iloc[rows].to_parquet(tmp_path / f"{i}.parquet")
+    table = frames.read_parquet(tmp_path / "*.parquet")
+    columns = list("abcd")
+
+    found = LinearDiscriminantAnalysis().fit(table[columns], table["kind"], table["w"])
+
+    assert_same_fit(found, LinearDiscriminantAnalysis().fit(frame[columns], frame["kind"], w))
+    assert found.score(table[columns], table["kind"]) == found.score(frame[columns], frame["kind"])
+    lazy = found.predict(table[columns])
+    np.testing.assert_array_equal(lazy.compute(), found.predict(frame[columns]))
+
+
 def test_delayed_blocks_with_labels_inside():
     X, y, w = samples()
     cuts = np.split(np.arange(len(y)), [40, 90])

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.cluster.engine import compute, fuse, map_blocks, reduce_tree, short_name
 from separatrix.cluster.partitions import Partitions, partition
 from separatrix.errors import UnsupportedError
-from separatrix.estimators.base.labelled_blocks import call_method, count_right
+from separatrix.estimators.base.labelled_blocks import call_method, count_right, score_block
 
 
 def apply_lazily(model: Any, method: str, X: Any) -> Any:
@@ -39,9 +39,15 @@ def as_array(blocks: list[Delayed], parts: Partitions, sample: Any) -> Any:
 
 def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Share of samples whose class is predicted, by weight."""
-    parts = partition(model.predict(X), y, sample_weight, name="predictions")
-    name = short_name(model)
-    counts = fuse(map_blocks(f"{name}-score", count_right, parts.blocks))
+    check_is_fitted(model)
+    name, blocks = short_name(model), partition(X, y, sample_weight).blocks
+    index = getattr(model, "index_", None)
+    if hasattr(index, "vote"):  # on the cluster
+        voted = index.vote(model, "predict", [block[1] for block in blocks])
+        blocks = [(i, p, *rest) for p, (i, _, *rest) in zip(voted, blocks, strict=True)]
+        counts = map_blocks(f"{name}-score", count_right, blocks)
+    else:
+        counts = fuse(map_blocks(f"{name}-score", score_block, blocks, model))
     (found,) = compute(
         reduce_tree(f"{name}-merge", partial(np.sum, axis=0), counts), counted=counts
     )

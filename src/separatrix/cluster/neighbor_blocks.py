@@ -59,6 +59,17 @@ class ClusterIndex(row_groups.GivenNeighbors):
             found.append(merge(k, parts, number=q))
         return found
 
+    def vote(self, model: Any, method: str, queries: list[Any]) -> list[Delayed]:
+        """One task for each block of queries: what the model makes of its neighbours."""
+        k = int(model.n_neighbors)
+        _require_rows(model, k)
+        light = copy(model)
+        light.__dict__ |= {"index_": None, "_voters": None}
+        call = engine.task(
+            f"knn-{method.replace('_', '-')}", partial(row_groups.vote, light, method)
+        )
+        return [call(one, number=i) for i, one in enumerate(self.search(k, queries))]
+
     def __reduce__(self) -> Any:
         raise UnsupportedError(
             "this index is on a cluster and cannot be saved; fit the model to samples in memory"
@@ -105,30 +116,28 @@ def _on_workers(blocks: list[Delayed], sizes: Codes) -> list[list[int]]:
 
 def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> Any:
     """`predict`, `predict_proba` or `kneighbors` of a model whose index is on a cluster."""
-    k = int(model.n_neighbors)
-    if method == "kneighbors":
-        options = dict(zip(("n_neighbors", "return_distance"), args, strict=False)) | more
-        k = int(options.get("n_neighbors") or k)
+    parts = partition(X)
+    queries = [X for _, X in parts.samples]
+    if method != "kneighbors":
+        sample = model.classes_[:0] if method == "predict" else np.empty((0, len(model.classes_)))
+        return as_array(model.index_.vote(model, method, queries), parts, sample)
+    options = dict(zip(("n_neighbors", "return_distance"), args, strict=False)) | more
+    k = int(options.get("n_neighbors") or model.n_neighbors)
+    _require_rows(model, k)
+    found, arrays = model.index_.search(k, queries), []
+    for name, dtype in (("distances", float), ("rows", int)):
+        call = engine.task(f"knn-{name}", attrgetter(f"neighbors.{name}"))
+        picked = [call(one, number=i) for i, one in enumerate(found)]
+        arrays.append(as_array(picked, parts, np.empty((0, k), dtype)))
+    return tuple(arrays) if options.get("return_distance", True) else arrays[1]
+
+
+def _require_rows(model: Any, k: int) -> None:
     if k > model.n_samples_fit_:
         raise DataError(
             f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
             f"{model.n_samples_fit_}"
         )
-    parts = partition(X)
-    found = model.index_.search(k, [X for _, X in parts.samples])
-
-    def after(name: str, function: Callable[..., Any], sample: Any) -> Any:
-        call = engine.task(f"knn-{name}", function)
-        return as_array([call(one, number=i) for i, one in enumerate(found)], parts, sample)
-
-    if method == "kneighbors":
-        distances = after("distances", attrgetter("neighbors.distances"), np.empty((0, k)))
-        rows = after("rows", attrgetter("neighbors.rows"), np.empty((0, k), int))
-        return (distances, rows) if options.get("return_distance", True) else rows
-    light = copy(model)
-    light.__dict__ |= {"index_": None, "_voters": None}
-    sample = model.classes_[:0] if method == "predict" else np.empty((0, len(model.classes_)))
-    return after(method.replace("_", "-"), partial(row_groups.vote, light, method), sample)
 
 
 def search_on_worker(

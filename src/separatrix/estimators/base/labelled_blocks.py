@@ -239,3 +239,8 @@ def count_right(number: int, predicted: Any, y: Any, weights: Any) -> Any:
         raise DataError(f"block {number} has {len(predicted)} samples, but {len(y)} labels")
     weights = np.ones(len(y)) if weights is None else np.asarray(weights)
     return np.array([weights[predicted == y].sum(), weights.sum()])
+
+
+def score_block(number: int, X: Any, y: Any, weights: Any, model: Any) -> Any:
+    """The same for a model that predicts the block."""
+    return count_right(number, call_method(number, X, model, "predict"), y, weights)
