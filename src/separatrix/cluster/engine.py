@@ -228,7 +228,7 @@ def wait_for(
     Cancels all on Ctrl-C, and if no worker is left.
     """
     try:
-        left = counted
+        left = list(counted)
         while left and not any(future.status == "error" for future in counted):
             done, left = _wait(client, left, "FIRST_COMPLETED")
             for _ in done:

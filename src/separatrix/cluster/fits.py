@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from operator import itemgetter
 from typing import Any
 
@@ -15,11 +14,10 @@ from separatrix.cluster.kernel_fits import fit_gathered, fit_pairs, fit_search
 from separatrix.cluster.neighbor_blocks import fit_neighbors
 from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import UnsupportedError
-from separatrix.estimators.base.labelled_blocks import LabelledBlock, concatenate_rows
+from separatrix.estimators.base.labelled_blocks import concatenate_rows, learn_block, take_landmarks
 from separatrix.estimators.linear_svc_blocks import require_primal, solve_over_blocks
 from separatrix.estimators.subgradient_svc import DTYPES
 from separatrix.solvers.subgradient import BlockObjective
-from separatrix.types import Codes
 
 Fit = Callable[..., Any]  # the method of the estimator itself
 
@@ -77,14 +75,6 @@ def fit_in_order(model: Any, fit: Fit, samples: Samples) -> Any:
     return model._learn_in_passes(len(blocks), one_pass)
 
 
-def learn_block(model: Any, classes: Any, found: LabelledBlock | None) -> Any:
-    """The model after one more block."""
-    if found is None:
-        return model
-    X, y, weights = found.block
-    return deepcopy(model).partial_fit(X, classes[y], classes, weights)
-
-
 def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     """`Nystroem`: the landmarks that a fit in memory draws, taken from their blocks."""
     model._check_parameters()
@@ -92,7 +82,7 @@ def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     if model.kernel == "precomputed":
         raise UnsupportedError("kernel='precomputed' of Nystroem needs one matrix in memory")
     parts = partition(samples[0])
-    rows = parts.rows
+    rows: Any = parts.rows
     if np.isnan(rows).any():
         blocks = [(X,) for _, X in parts.samples]
         rows = [shape[0] for shape in compute_each("nystroem-rows", np.shape, blocks)]
@@ -102,13 +92,6 @@ def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     fit(model, concatenate_rows([part for part in taken if part.shape[0]]))
     model.component_indices_ = landmarks
     return model
-
-
-def take_landmarks(number: int, X: Any, landmarks: Codes, starts: Codes) -> Any:
-    """The landmarks that lie in a block."""
-    low, high = starts[number], starts[number + 1]
-    own = landmarks[(landmarks >= low) & (landmarks < high)] - low
-    return X.iloc[own] if hasattr(X, "iloc") else X[own]
 
 
 def fit_to_shape(model: Any, fit: Fit, samples: Samples) -> Any:

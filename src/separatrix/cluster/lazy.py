@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.cluster.engine import compute, fuse, map_blocks, reduce_tree, short_name
 from separatrix.cluster.partitions import Partitions, partition
-from separatrix.errors import UnsupportedError
-from separatrix.estimators.base.labelled_blocks import call_method, count_right, score_block
+from separatrix.estimators.base import labelled_blocks as labelled
 
 
 def apply_lazily(model: Any, method: str, X: Any) -> Any:
@@ -22,9 +21,11 @@ def apply_lazily(model: Any, method: str, X: Any) -> Any:
     check_is_fitted(model)
     parts = partition(X)
     name = f"{short_name(model)}-{method.replace('_', '-')}"
-    found = map_blocks(name, call_method, parts.samples, model, method)
+    found = map_blocks(name, labelled.call_method, parts.samples, model, method)
     return (
-        found if parts.kind == "delayed" else as_array(found, parts, _sample_of(model, method, X))
+        found
+        if parts.kind == "delayed"
+        else as_array(found, parts, labelled.result_for_a_row(model, method, X))
     )
 
 
@@ -45,25 +46,10 @@ def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
     if hasattr(index, "vote"):  # on the cluster
         voted = index.vote(model, "predict", [block[1] for block in blocks])
         blocks = [(i, p, *rest) for p, (i, _, *rest) in zip(voted, blocks, strict=True)]
-        counts = map_blocks(f"{name}-score", count_right, blocks)
+        counts = map_blocks(f"{name}-score", labelled.count_right, blocks)
     else:
-        counts = fuse(map_blocks(f"{name}-score", score_block, blocks, model))
+        counts = fuse(map_blocks(f"{name}-score", labelled.score_block, blocks, model))
     (found,) = compute(
         reduce_tree(f"{name}-merge", partial(np.sum, axis=0), counts), counted=counts
     )
     return float(found[0] / found[1])
-
-
-def _sample_of(model: Any, method: str, X: Any) -> Any:
-    """What the method gives for one made-up row, for its shape and dtype."""
-    if hasattr(X, "_meta_nonempty"):  # a frame
-        row = X._meta_nonempty.iloc[:1]
-    else:
-        row = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
-    found = getattr(model, method)(row)
-    if not isinstance(found, np.ndarray):
-        raise UnsupportedError(
-            f"{method} of {type(model).__name__} gives {type(found).__name__}, not one array: call it on "
-            "each block, with map_blocks"
-        )
-    return found

@@ -21,9 +21,8 @@ from separatrix.cluster import engine
 from separatrix.cluster.cluster_blocks import ClusterBlocks
 from separatrix.cluster.lazy import as_array
 from separatrix.cluster.partitions import Samples, partition
-from separatrix.errors import DataError, UnsupportedError
+from separatrix.errors import UnsupportedError
 from separatrix.estimators.base import row_groups
-from separatrix.estimators.metrics.votes import Voters
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes
@@ -62,7 +61,7 @@ class ClusterIndex(row_groups.GivenNeighbors):
     def vote(self, model: Any, method: str, queries: list[Any]) -> list[Delayed]:
         """One task for each block of queries: what the model makes of its neighbours."""
         k = int(model.n_neighbors)
-        _require_rows(model, k)
+        row_groups.require_rows(model, k)
         light = copy(model)
         light.__dict__ |= {"index_": None, "_voters": None}
         call = engine.task(
@@ -89,8 +88,7 @@ def fit_neighbors(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
         for g, own in enumerate(_on_workers(blocks.tasks, sizes))
     ]
     model.classes_, _ = blocks.in_class_order()
-    columns = (np.concatenate([one[i] for one in votes]) for i in range(2))
-    model._voters, model.outputs_2d_ = [Voters(*columns, len(model.classes_))], False
+    model._voters, model.outputs_2d_ = [row_groups.join_votes(votes)], False
     model._set_metric(np.zeros((1, blocks.n_features)))
     model.index_, model.n_samples_fit_ = (
         ClusterIndex(engine.persist(groups), len(blocks)),
@@ -105,7 +103,7 @@ def _on_workers(blocks: list[Delayed], sizes: Codes) -> list[list[int]]:
     if client is None:
         return [[b] for b in range(len(blocks))]
     futures = futures_of(blocks)
-    where, groups = client.who_has(futures), {}
+    where, groups = client.who_has(futures), dict[str, list[list[int]]]()
     for b, future in enumerate(futures):
         own = groups.setdefault((where[future.key] or [""])[0], [[]])
         if sizes[own[-1]].sum() + sizes[b] > MOST_ROWS:
@@ -123,21 +121,13 @@ def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> An
         return as_array(model.index_.vote(model, method, queries), parts, sample)
     options = dict(zip(("n_neighbors", "return_distance"), args, strict=False)) | more
     k = int(options.get("n_neighbors") or model.n_neighbors)
-    _require_rows(model, k)
+    row_groups.require_rows(model, k)
     found, arrays = model.index_.search(k, queries), []
     for name, dtype in (("distances", float), ("rows", int)):
         call = engine.task(f"knn-{name}", attrgetter(f"neighbors.{name}"))
         picked = [call(one, number=i) for i, one in enumerate(found)]
         arrays.append(as_array(picked, parts, np.empty((0, k), dtype)))
     return tuple(arrays) if options.get("return_distance", True) else arrays[1]
-
-
-def _require_rows(model: Any, k: int) -> None:
-    if k > model.n_samples_fit_:
-        raise DataError(
-            f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-            f"{model.n_samples_fit_}"
-        )
 
 
 def search_on_worker(

@@ -93,7 +93,9 @@ def gather_class(parts: list[ClassRows | None]) -> ClassRows:
     X, weights, rows = zip(*(part for part in parts if part is not None), strict=True)
     found = ClassRows(concatenate_rows(list(X)), np.concatenate(weights), np.concatenate(rows))
     kept = found.weights > 0
-    return found if kept.all() or not kept.any() else ClassRows(*(part[kept] for part in found))
+    if kept.all() or not kept.any():
+        return found
+    return ClassRows(found.X[kept], found.weights[kept], found.rows[kept])
 
 
 def solve_svc_pair(shared: PairTask, first: ClassRows, second: ClassRows) -> SvcState:

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from separatrix.errors import DataError, SeparatrixError
+from separatrix.errors import DataError, SeparatrixError, UnsupportedError
 from separatrix.estimators.base.blocks import split_block
 from separatrix.estimators.base.labels import as_labels, encode_labels
 from separatrix.estimators.base.prepare import check_samples, check_weights, class_weights
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.sums import rows_of_a_block, shared_rows, total
-from separatrix.types import Block, Vector
+from separatrix.types import Block, Codes, Vector
 
 
 class LabelledBlock(NamedTuple):
@@ -244,3 +244,33 @@ def count_right(number: int, predicted: Any, y: Any, weights: Any) -> Any:
 def score_block(number: int, X: Any, y: Any, weights: Any, model: Any) -> Any:
     """The same for a model that predicts the block."""
     return count_right(number, call_method(number, X, model, "predict"), y, weights)
+
+
+def result_for_a_row(model: Any, method: str, X: Any) -> Any:
+    """What the method gives for one made-up row, for its shape and dtype."""
+    if hasattr(X, "_meta_nonempty"):  # a frame
+        row = X._meta_nonempty.iloc[:1]
+    else:
+        row = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
+    found = getattr(model, method)(row)
+    if not isinstance(found, np.ndarray):
+        raise UnsupportedError(
+            f"{method} of {type(model).__name__} gives {type(found).__name__}, not one array: call it on "
+            "each block, with map_blocks"
+        )
+    return found
+
+
+def learn_block(model: Any, classes: Any, found: LabelledBlock | None) -> Any:
+    """The model after one more block."""
+    if found is None:
+        return model
+    X, y, weights = found.block
+    return deepcopy(model).partial_fit(X, classes[y], classes, weights)
+
+
+def take_landmarks(number: int, X: Any, landmarks: Codes, starts: Codes) -> Any:
+    """The landmarks that lie in a block."""
+    low, high = starts[number], starts[number + 1]
+    own = landmarks[(landmarks >= low) & (landmarks < high)] - low
+    return X.iloc[own] if hasattr(X, "iloc") else X[own]

@@ -188,7 +188,7 @@ def join_pairs(fits: Sequence[KernelPerceptronFit], n: int) -> KernelPerceptronF
     ]
     log, n_iter = Mistakes.concatenate(logs), max(fit.n_iter for fit in fits)
     order = np.lexsort((log.columns, log.steps))
-    log = Mistakes(*(part[order] for part in log))
+    log = Mistakes(log.rows[order], log.columns[order], log.deltas[order], log.steps[order])
     wrong = np.bincount(np.unique(log.steps) // n, minlength=n_iter)
     stop = next((fit.stop for fit in fits if fit.stop != "clean pass"), "clean pass")
     unknown = np.full(n_iter, np.nan)

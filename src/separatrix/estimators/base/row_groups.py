@@ -5,6 +5,7 @@ Rows merge by distance and then by number, as in one index, so that the result i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from functools import partial
 from typing import Any, NamedTuple
@@ -61,12 +62,17 @@ def votes_of(found: LabelledBlock | None) -> Voters:
     return voters.taken(np.flatnonzero(voters.weights > 0))
 
 
+def join_votes(votes: Sequence[Voters]) -> Voters:
+    """Those of several blocks."""
+    y, weights = (np.concatenate(column) for column in list(zip(*votes, strict=True))[:2])
+    return Voters(y, weights, max(one.n_classes for one in votes))
+
+
 def index_group(model: Any, starts: Codes, blocks: list[LabelledBlock | None]) -> GroupIndex:
     """An index over the rows of some blocks that have a vote; `starts` are the numbers of their first."""
     votes = [votes_of(one) for one in blocks]
     numbers = [start + np.arange(len(one.y)) for start, one in zip(starts, votes, strict=True)]
-    columns = (np.concatenate([one[i] for one in votes]) for i in range(2))
-    voters = Voters(*columns, max(one.n_classes for one in votes))
+    voters = join_votes(votes)
     parts = [one.block.X[one.block.weights > 0] for one in blocks if one is not None]
     own, index = copy(model), None
     if len(voters.y):
@@ -125,3 +131,12 @@ def require_groups(model: Any, weighted: bool) -> None:
                 f"KNeighborsClassifier with {what} needs all samples in one memory; pass X.compute(), or "
                 "leave it out"
             )
+
+
+def require_rows(model: Any, k: int) -> None:
+    """Refuse more neighbours than there are rows."""
+    if k > model.n_samples_fit_:
+        raise DataError(
+            f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
+            f"{model.n_samples_fit_}"
+        )

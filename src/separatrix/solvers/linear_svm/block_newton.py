@@ -48,7 +48,8 @@ def solve_newton_over_blocks(
     D = d + bool(constant)
 
     def evaluate(theta: Matrix, hessian: bool) -> Sums:
-        options = {"own": own, "price": price, "constant": constant, "hessian": hessian}
+        options: dict[str, Any] = {"own": own, "price": price, "constant": constant}
+        options["hessian"] = hessian
         return total(partial(hinge_sums, theta=theta, **options), blocks, merge)
 
     start = np.zeros((1, D))
