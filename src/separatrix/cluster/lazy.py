@@ -42,7 +42,7 @@ def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
     """Share of samples whose class is predicted, by weight."""
     check_is_fitted(model)
     name, blocks = short_name(model), partition(X, y, sample_weight).blocks
-    index = getattr(model, "index_", None)
+    index: Any = getattr(model, "index_", None)
     if hasattr(index, "vote"):  # on the cluster
         voted = index.vote(model, "predict", [block[1] for block in blocks])
         blocks = [(i, p, *rest) for p, (i, _, *rest) in zip(voted, blocks, strict=True)]
