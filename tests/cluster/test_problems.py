@@ -30,6 +30,7 @@ from separatrix import (
 from separatrix.cli import main
 from separatrix.cluster import engine, kernel_fits
 from separatrix.errors import MemoryBudgetError, ParameterError, UnsupportedError
+from separatrix.evaluation.cluster_trials import ClusterTrials
 from separatrix.kernels import Gaussian, Polynomial
 
 
@@ -242,7 +243,7 @@ def test_evaluations_are_those_of_one_process(client, model, more):
 
 
 @pytest.mark.slow
-def test_a_comparison_is_that_of_one_process(client):
+def test_a_comparison_is_that_of_one_process(client, monkeypatch):
     X, y = load_digits(return_X_y=True)
     X, y = X[:200], y[:200]
     models = {
@@ -263,6 +264,19 @@ def test_a_comparison_is_that_of_one_process(client):
     assert "hasty" in found.unfinished
     with pytest.raises(ParameterError, match="None with a cluster"):
         compare(models, X, y, cluster=client, budget=1.0)
+
+    collect = ClusterTrials.collect
+
+    def press_ctrl_c(self, title, progress):
+        if title == "hasty":
+            raise KeyboardInterrupt
+        return collect(self, title, progress)
+
+    monkeypatch.setattr(ClusterTrials, "collect", press_ctrl_c)
+    found = compare(models, X, y, cv=3, repeats=1, cluster=client)
+    assert list(found.evaluations) == ["discriminant"]
+    assert found.interrupted
+    assert sorted(found.not_tried) == ["broken", "hasty", "kernel perceptron"]
 
 
 @pytest.mark.slow

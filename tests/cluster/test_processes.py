@@ -80,6 +80,11 @@ def test_worker_processes_give_the_fit_in_memory(client):
 
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)
     np.testing.assert_array_equal(found.predict(dX).compute(), expected.predict(X))
+    near, whole = KNeighborsClassifier().fit(dX, dy, dw), KNeighborsClassifier().fit(X, y, w)
+    assert len(near.index_.groups) <= 2  # an index for each worker, not for each of four blocks
+    for own, other in zip(near.kneighbors(X[:40]), whole.kneighbors(X[:40]), strict=True):
+        np.testing.assert_array_equal(own, other)
+    assert near.score(dX, dy) == whole.score(X, y)
     with pytest.raises(DataError, match="block 2, row 5: Input X contains NaN") as caught:
         GaussianNB().fit(
             da.where(da.arange(150, chunks=dX.chunks[0])[:, None] == 46, np.nan, dX), dy

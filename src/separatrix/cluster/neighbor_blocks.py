@@ -90,10 +90,8 @@ def fit_neighbors(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     model.classes_, _ = blocks.in_class_order()
     model._voters, model.outputs_2d_ = [row_groups.join_votes(votes)], False
     model._set_metric(np.zeros((1, blocks.n_features)))
-    model.index_, model.n_samples_fit_ = (
-        ClusterIndex(engine.persist(groups), len(blocks)),
-        sizes.sum(),
-    )
+    model.index_ = ClusterIndex(engine.persist(groups), len(blocks))
+    model.n_samples_fit_ = int(sizes.sum())
     return model
 
 
@@ -102,10 +100,9 @@ def _on_workers(blocks: list[Delayed], sizes: Codes) -> list[list[int]]:
     client = engine.client_in_use()
     if client is None:
         return [[b] for b in range(len(blocks))]
-    futures = futures_of(blocks)
-    where, groups = client.who_has(futures), dict[str, list[list[int]]]()
-    for b, future in enumerate(futures):
-        own = groups.setdefault((where[future.key] or [""])[0], [[]])
+    where, groups = client.who_has(futures_of(blocks)), dict[str, list[list[int]]]()
+    for b, block in enumerate(blocks):
+        own = groups.setdefault(next(iter(where.get(block.key) or ()), ""), [[]])
         if sizes[own[-1]].sum() + sizes[b] > MOST_ROWS:
             own.append([])
         own[-1].append(b)
