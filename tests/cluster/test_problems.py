@@ -202,6 +202,20 @@ def test_searches_choose_as_in_memory(client, search):
     assert set(vars(found)) == set(vars(expected))
 
 
+def test_a_search_in_threads_of_this_process_chooses_as_in_memory():
+    X, y, w = samples()
+    search = SVCCV([0.1, 1.0, 10.0], [0.01, 0.1], cv=3)
+    expected = clone(search).fit(X, y, w)
+
+    found = clone(search).fit(*in_blocks(X, y, w))
+
+    np.testing.assert_array_equal(
+        found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    assert found.best_params_ == expected.best_params_
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+
+
 def test_a_search_without_weights_says_so():
     X, y, w = samples()
 

@@ -81,13 +81,8 @@ def fit_search(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     (gathered,) = engine.persist([_gather_samples(model, samples)])
     parts = min(model.cv, max(1, len(engine.workers_in_use())))
     cuts = np.linspace(0, model.cv, parts + 1).astype(int).tolist()
-    searched = [
-        engine.task(f"{name}-folds-{a}-{b - 1}", engine.call_on_worker)(
-            search_folds, own, gathered, slice(a, b)
-        )
-        for a, b in pairwise(cuts)
-    ]
-    found = engine.compute_calls(*searched)
+    calls = [(f"{name}-folds-{a}-{b - 1}", own, gathered, slice(a, b)) for a, b in pairwise(cuts)]
+    found = engine.compute_calls(search_folds, *calls)
     (best,) = engine.compute_calls(train_best, (f"{name}-best", own, gathered, found))
     model.__dict__ |= best.__dict__
     return model
