@@ -83,8 +83,9 @@ def fit_neighbors(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     votes = blocks.each("votes", row_groups.votes_of)
     sizes = np.array([len(one.y) for one in votes])
     starts, index = np.cumsum(sizes) - sizes, engine.task("knn-index", row_groups.index_group)
+    light = engine.share("knn-model", copy(model))  # without the votes that it gets below
     groups = [
-        index(model, starts[own], [blocks.tasks[b] for b in own], number=g)
+        index(light, starts[own], [blocks.tasks[b] for b in own], number=g)
         for g, own in enumerate(_on_workers(blocks.tasks, sizes))
     ]
     model.classes_, _ = blocks.in_class_order()
