@@ -254,7 +254,7 @@ def part_model(workers, rows):
         what = f"LDA, {rows:,} x {FEATURES} in {blocks} blocks, {count} workers"
         said = blocks * (make + sums)
         yield f"{what}: CPU of workers", f"{spent:.2f} s; the model says {said:.2f} s"
-        said_here = (4 * blocks + merges) * empty
+        said_here = (blocks + merges) * empty
         yield f"{what}: CPU here", f"{here:.2f} s; the model says {said_here:.2f} s"
         moved = 8.0 * (FEATURES**2 + 2 * FEATURES) * (blocks + merges) / rate
         yield (
