@@ -188,7 +188,7 @@ def test_workers_that_all_go_in_the_middle_of_a_fit_are_a_clear_error(monkeypatc
         def merge_after_the_last(self, *args):
             calls.append(1)
             if len(calls) == 3:
-                client.retire_workers(list(client.scheduler_info()["workers"]))
+                cluster.sync(cluster.workers[0].close)
             return merge(self, *args)
 
         monkeypatch.setattr(ClusterBlocks, "merge_parts", merge_after_the_last)
