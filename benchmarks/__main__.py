@@ -59,7 +59,8 @@ def _keep(name, section):
     FILE.write_text("\n".join([HEAD, *kept]))
 
 
-try:
-    main(sys.argv[1:])
-except MissingDataError as error:
-    sys.exit(f"error: {error}")
+if __name__ == "__main__":  # worker processes of a cluster import this module
+    try:
+        main(sys.argv[1:])
+    except MissingDataError as error:
+        sys.exit(f"error: {error}")

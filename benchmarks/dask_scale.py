@@ -1,13 +1,14 @@
 """Fits on a Dask cluster: overhead over one process, memory of workers, steps, neighbours, and dask-ml.
 
-`python -m benchmarks.dask_scale [--workers N ...] [--rows N] [--part NAME ...]` prints a table. Blocks are
-generated on the workers and never in one memory. Not a part of `make bench`: it needs cores of its own.
+`python -m benchmarks.dask_scale [--workers N ...] [--rows N] [--part NAME ...]` prints a table; the suites of
+`make bench` are in `cluster.py`. Blocks are generated on the workers and never in one memory.
 """
 
 import argparse
 import os
 import time
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
@@ -22,6 +23,7 @@ from separatrix import (
     LogisticRegression,
     QuadraticDiscriminantAnalysis,
 )
+from separatrix.cluster.cluster_blocks import ClusterBlocks
 from separatrix.estimators.base.blocks import StreamBlocks
 from separatrix.runtime.sums import total
 from separatrix.runtime.threads import blas_on_one_thread
@@ -88,23 +90,46 @@ def in_one_process(kind, rows):
         return total(lambda b: model._part_of(b, blocks.n_classes), blocks, model._merge_sums)
 
 
+class Spent(NamedTuple):
+    """Elapsed seconds, and CPU seconds of workers and of this process, with what was computed."""
+
+    wall: float
+    cpu: float
+    result: Any
+
+
+def spent(client, work):
+    workers, here, begun = cpu_seconds(client), time.process_time(), time.perf_counter()
+    result = work()
+    wall = time.perf_counter() - begun
+    return Spent(wall, cpu_seconds(client) - workers + time.process_time() - here, result)
+
+
+def sums_on(workers, rows):
+    """The discriminant in one task, and as a task for each block."""
+    with cluster_of(workers) as client:
+        X, y = generate(rows)
+        plain = spent(
+            client, client.submit(in_one_process, LinearDiscriminantAnalysis, rows).result
+        )
+        blocks = spent(client, lambda: LinearDiscriminantAnalysis().fit(X, y))
+    return plain, blocks
+
+
 def part_overhead(workers, rows):
     """Overhead over the same sums in one process, 100 blocks."""
     rows = min(rows, 100 * BLOCK)
     for count in workers:
-        with cluster_of(count) as client:
-            X, y = generate(rows)
-            before = cpu_seconds(client)
-            plain = seconds(client.submit(in_one_process, LinearDiscriminantAnalysis, rows).result)
-            between = cpu_seconds(client)
-            own = seconds(lambda: LinearDiscriminantAnalysis().fit(X, y))
-            cpu = (cpu_seconds(client) - between) / (between - before)
-            yield f"LDA sums, {rows:,} x {FEATURES}, one process", f"{plain:.2f} s"
-            yield (
-                f"the same as blocks, {count} workers",
-                f"{own:.2f} s, {100 * (own * count / plain - 1):+.0f} % over one process / {count}; "
-                f"CPU time of workers {100 * (cpu - 1):+.0f} %",
-            )
+        plain, own = sums_on(count, rows)
+        yield (
+            f"LDA sums, {rows:,} x {FEATURES}, one task",
+            f"{plain.wall:.2f} s, CPU {plain.cpu:.2f} s",
+        )
+        yield (
+            f"the same as {rows // BLOCK} blocks, {count} workers",
+            f"{own.wall:.2f} s, {100 * (own.wall * count / plain.wall - 1):+.0f} % over one task / {count}; "
+            f"CPU {own.cpu:.2f} s, {100 * (own.cpu / plain.cpu - 1):+.0f} %",
+        )
 
 
 def cpu_seconds(client):
@@ -139,47 +164,67 @@ def part_memory(workers, rows):
         yield "LDA, five blocks, merged against whole", f"weights differ by {off:.0e}"
 
 
-def part_logistic(workers, rows):
-    """Logistic regression on persisted blocks, against one process and dask-ml."""
-    rows = min(rows, 100 * BLOCK)
-    with cluster_of(max(workers)) as client:
+def steps_on(workers, rows):
+    """CPU and elapsed seconds of a step of logistic regression: on persisted blocks, and in one process."""
+    with cluster_of(workers) as client:
         X, y = client.persist(generate(rows))
         wait([X, y])
+        ClusterBlocks(LogisticRegression(), (X, y), keep=True)  # the checks are compiled
         model = LogisticRegression(tol=1e-6)
-        took = seconds(lambda: model.fit(X, y))
+        own = spent(client, lambda: model.fit(X, y))
+        one = spent(client, client.submit(steps_in_one_process, min(rows, 1_000_000)).result)
+        local = one._replace(wall=one.wall - one.result[1], cpu=one.cpu - one.result[1])
+    scale = rows / min(rows, 1_000_000) / one.result[0]
+    return own, model, local._replace(wall=local.wall * scale, cpu=local.cpu * scale)
+
+
+def steps_in_one_process(rows):
+    """The steps of a fit, and the seconds that its samples took."""
+    begun = time.perf_counter()
+    parts = [make_rows(i, BLOCK) for i in range(rows // BLOCK)]
+    X, y = (np.concatenate(column) for column in zip(*parts, strict=True))
+    made = time.perf_counter() - begun
+    with blas_on_one_thread():
+        return int(LogisticRegression(tol=1e-6, n_jobs=1).fit(X, y).n_iter_[0]), made
+
+
+def part_logistic(workers, rows):
+    """Logistic regression on persisted blocks, against one process."""
+    rows = min(rows, 100 * BLOCK)
+    for count in workers:
+        own, model, local = steps_on(count, rows)
+        steps = int(model.n_iter_[0])
         yield (
-            f"LogisticRegression, {rows:,} x {FEATURES}, {max(workers)} workers",
-            f"{took:.2f} s, {model.n_iter_[0]} steps, objective {model.objective_:.6f}",
+            f"LogisticRegression, {rows:,} x {FEATURES}, {count} workers",
+            f"{own.wall:.2f} s, {steps} steps, objective {model.objective_:.6f}; a step {own.cpu / steps:.2f} s "
+            f"of CPU time, in one process {local.cpu:.2f} s",
         )
-        try:
-            from dask_ml.linear_model import LogisticRegression as Peer
-        except ImportError:
-            yield "dask-ml", "not installed"
-            return
-        peer = Peer(C=1.0)
-        other = seconds(lambda: peer.fit(X, y))
-        theta = np.append(peer.coef_.ravel(), peer.intercept_)
-        scores = X @ theta[:-1] + theta[-1]
-        loss = da.log1p(da.exp(-da.where(y == 1, scores, -scores))).sum().compute()
-        reached = loss + 0.5 * theta[:-1] @ theta[:-1]
-        yield "dask-ml, its default solver", f"{other:.2f} s, objective {reached:.6f}"
-        yield "ratio", f"{other / took:.1f}x"
+
+
+def neighbors_on(rows, queries, workers=2):
+    """Neighbours from 50 blocks and from one index, searched a second time: the first builds the index."""
+    Q = make_rows(10**6, queries, 16)[0]
+    with cluster_of(workers) as client:
+        X, y = generate(rows, rows // 50, 16)
+        model = KNeighborsClassifier().fit(X, y)
+        model.kneighbors(Q)
+        own = spent(client, lambda: model.kneighbors(Q))
+    whole = KNeighborsClassifier().fit(*dask.compute(X, y, scheduler="threads"))
+    whole.kneighbors(Q)
+    begun, cpu = time.perf_counter(), time.process_time()
+    found = whole.kneighbors(Q)
+    wall, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    return own, Spent(wall, cpu, found), all(map(np.array_equal, own.result, found))
 
 
 def part_neighbors(workers, rows, queries):
     """Nearest neighbours in 50 blocks, against one index."""
     n = min(rows, 5_000_000)
-    Q = make_rows(10**6, queries, 16)[0]
-    with cluster_of(max(workers)):
-        X, y = generate(n, n // 50, 16)
-        model = KNeighborsClassifier().fit(X, y)
-        own = seconds(lambda: model.kneighbors(Q))
-        found = model.kneighbors(Q)[1]
-    whole = KNeighborsClassifier().fit(*dask.compute(X, y, scheduler="threads"))
-    local = seconds(lambda: whole.kneighbors(Q))
-    same = (found == whole.kneighbors(Q)[1]).all()
-    yield f"k-NN, {n:,} x 16 in 50 blocks, {queries:,} queries", f"{own:.2f} s, rows equal: {same}"
-    yield "one index, all cores", f"{local:.2f} s, ratio {own / local:.2f}"
+    own, local, same = neighbors_on(n, queries, max(workers))
+    what = f"k-NN, {n:,} x 16 in 50 blocks, {queries:,} queries"
+    yield what, f"{own.wall:.2f} s, CPU {own.cpu:.2f} s, equal: {same}"
+    ratio = f"{own.wall / local.wall:.2f}, of CPU time {own.cpu / local.cpu:.2f}"
+    yield "one index, all cores", f"{local.wall:.2f} s, CPU {local.cpu:.2f} s; ratio {ratio}"
 
 
 def part_model(workers, rows):
@@ -209,7 +254,7 @@ def part_model(workers, rows):
         what = f"LDA, {rows:,} x {FEATURES} in {blocks} blocks, {count} workers"
         said = blocks * (make + sums)
         yield f"{what}: CPU of workers", f"{spent:.2f} s; the model says {said:.2f} s"
-        said_here = (4 * blocks + merges) * empty
+        said_here = (blocks + merges) * empty
         yield f"{what}: CPU here", f"{here:.2f} s; the model says {said_here:.2f} s"
         moved = 8.0 * (FEATURES**2 + 2 * FEATURES) * (blocks + merges) / rate
         yield (

@@ -1,16 +1,10 @@
 import pytest
 
-pytest.importorskip("dask", reason="dask is not installed: pip install 'separatrix[dask]'")
-pytest.importorskip(
-    "distributed", reason="distributed is not installed: pip install 'separatrix[dask]'"
-)
-
-import dask
-from distributed import Client, LocalCluster
-
 
 @pytest.fixture(autouse=True)
 def _one_thread_unless_a_cluster_is_asked_for():
+    import dask
+
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -18,6 +12,9 @@ def _one_thread_unless_a_cluster_is_asked_for():
 @pytest.fixture(scope="session")
 def workers():
     """Two worker processes, shared by all tests."""
+    import dask
+    from distributed import Client, LocalCluster
+
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         dask.config.set({"distributed.worker.daemon": False}),
@@ -30,6 +27,8 @@ def workers():
 @pytest.fixture
 def client(workers):
     """The cluster as the current one."""
+    import dask
+
     with dask.config.set(scheduler=None), workers.as_current():
         try:
             workers.wait_for_workers(2, timeout=60)  # a test before may have killed one

@@ -1,6 +1,5 @@
 """Samples in blocks, for the tests of fits on a cluster."""
 
-import dask.array as da
 import numpy as np
 
 CUTS = (40, 1, 75, 34)  # rows of uneven blocks
@@ -16,4 +15,6 @@ def samples(seed=0, n=150, d=4, k=3):
 
 def in_blocks(*arrays, cuts=CUTS):
     """Arrays as dask arrays, cut into rows like this."""
+    import dask.array as da  # not everywhere
+
     return [da.from_array(a, chunks=(cuts, *a.shape[1:])) for a in arrays]

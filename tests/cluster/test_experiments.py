@@ -1,9 +1,12 @@
 """Steps of experiments as tasks: the same table, whoever ran which step."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 from contextlib import nullcontext
 
 import numpy as np
-import pytest
 
 import separatrix.cluster.connection
 from separatrix.data.dataset import Dataset

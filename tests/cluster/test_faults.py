@@ -1,5 +1,9 @@
 """Progress, Ctrl-C and workers without memory."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import subprocess
 import sys
 import time
@@ -7,7 +11,6 @@ import time
 import dask
 import dask.array as da
 import numpy as np
-import pytest
 from distributed import Client, LocalCluster
 from tests.cluster.support import CUTS, in_blocks, samples
 

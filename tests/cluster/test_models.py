@@ -1,9 +1,12 @@
 """Models of several passes on blocks that are not here, against the same models in memory."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import dask
 import dask.array as da
 import numpy as np
-import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from tests.cluster.support import CUTS, in_blocks, samples

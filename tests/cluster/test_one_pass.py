@@ -1,9 +1,12 @@
 """One-pass models on blocks that are not here: the sums, and the errors that name a block."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import dask
 import dask.array as da
 import numpy as np
-import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -174,6 +177,24 @@ def test_frames_keep_their_names():
     )
 
 
+def test_small_files_that_dask_joins_are_joined_alike(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y, w = samples()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["x", "y", "z"])[y], w=w)
+    for i, rows in enumerate(np.split(np.arange(150), [40, 41, 116])):
+        frame.iloc[rows].to_parquet(tmp_path / f"{i}.parquet")
+    table = frames.read_parquet(tmp_path / "*.parquet")
+    columns = list("abcd")
+
+    found = LinearDiscriminantAnalysis().fit(table[columns], table["kind"], table["w"])
+
+    assert_same_fit(found, LinearDiscriminantAnalysis().fit(frame[columns], frame["kind"], w))
+    assert found.score(table[columns], table["kind"]) == found.score(frame[columns], frame["kind"])
+    lazy = found.predict(table[columns])
+    np.testing.assert_array_equal(lazy.compute(), found.predict(frame[columns]))
+
+
 def test_delayed_blocks_with_labels_inside():
     X, y, w = samples()
     cuts = np.split(np.arange(len(y)), [40, 90])
@@ -185,22 +206,43 @@ def test_delayed_blocks_with_labels_inside():
     np.testing.assert_array_equal(np.concatenate(dask.compute(*lazy)), expected.predict(X))
 
 
-def test_few_tasks_for_each_block_and_a_tree_of_merges():
+def test_a_block_is_one_task_from_its_source_to_its_sums(monkeypatch):
     from dask.task_spec import Alias
 
-    from separatrix.cluster.cluster_blocks import ClusterBlocks
-    from separatrix.cluster.engine import FAN_IN, reduce_tree
-    from separatrix.cluster.partitions import partition
+    from separatrix.cluster import engine
 
+    trees, compute = [], engine.compute
+
+    def keep_trees(tree, **more):
+        trees.append(dask.optimize(tree)[0])
+        return compute(tree, **more)
+
+    monkeypatch.setattr(engine, "compute", keep_trees)
     X = da.random.default_rng(0).normal(size=(4000, 3), chunks=(40, 3))
-    blocks = ClusterBlocks(GaussianNB(), partition(X * 2.0 + 1.0, X[:, 0] > 0))
-    tree = reduce_tree("merge", list, blocks.checked())
-    (culled,) = dask.optimize(tree)
 
-    tasks = [task for task in dict(culled.__dask_graph__()).values() if not isinstance(task, Alias)]
+    GaussianNB().fit(X * 2.0 + 1.0, X[:, 0] > 0, sample_weight=abs(X[:, 1]))
 
-    # what X and y come from, each of them, and the check; two levels of merges, the model
-    assert len(tasks) == 4 * 100 + -(-100 // FAN_IN) + 1 + 1
+    (tree,) = trees
+    tasks = [task for task in dict(tree.__dask_graph__()).values() if not isinstance(task, Alias)]
+    # one for each block, two levels of merges, and the model
+    assert len(tasks) == 100 + -(-100 // engine.FAN_IN) + 1 + 1
+
+
+def test_what_several_blocks_come_from_stays_a_task_of_its_own():
+    X, y, _ = samples()
+    made = []
+
+    def make():
+        made.append(1)
+        return X
+
+    whole = da.from_delayed(dask.delayed(make)(), X.shape, float)
+    many = da.concatenate([da.from_array(X[i : i + 10], chunks=(10, 4)) for i in range(0, 150, 10)])
+
+    for dX in (whole.rechunk((50, 4)), many.rechunk((75, 4))):  # one source of three, eight of each
+        dy = da.from_array(y, chunks=dX.chunks[0])
+        assert_same_fit(GaussianNB().fit(dX, dy), GaussianNB().fit(X, y))
+    assert made == [1]
 
 
 def test_what_samples_and_labels_come_from_is_computed_once():

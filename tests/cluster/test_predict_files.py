@@ -1,12 +1,15 @@
 """Predictions of files on a cluster, piece by piece."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import csv
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as parquet
-import pytest
 from tests.cluster.support import samples
 
 import separatrix.cluster.connection

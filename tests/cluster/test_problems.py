@@ -1,10 +1,13 @@
 """Pairs, folds and splits as tasks: the results are those of one process, times aside."""
 
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
 import json
 from contextlib import nullcontext
 
 import numpy as np
-import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -25,8 +28,9 @@ from separatrix import (
     evaluate,
 )
 from separatrix.cli import main
-from separatrix.cluster import pair_fits
+from separatrix.cluster import engine, kernel_fits
 from separatrix.errors import MemoryBudgetError, ParameterError, UnsupportedError
+from separatrix.evaluation.cluster_trials import ClusterTrials
 from separatrix.kernels import Gaussian, Polynomial
 
 
@@ -73,13 +77,13 @@ def test_pairs_leave_out_rows_without_weight_and_take_sparse_blocks():
 
 def test_a_pair_is_a_task_of_its_name_that_reads_two_classes(monkeypatch):
     X, y, _ = samples()
-    graphs, compute = {}, pair_fits.compute
+    graphs, compute = {}, engine.compute
 
     def keep_graphs(*results, **more):
         graphs.update({one.key: dict(one.__dask_graph__()) for one in results})
         return compute(*results, **more)
 
-    monkeypatch.setattr(pair_fits, "compute", keep_graphs)
+    monkeypatch.setattr(engine, "compute", keep_graphs)
 
     SVC().fit(*in_blocks(X, y))
 
@@ -91,15 +95,54 @@ def test_a_pair_is_a_task_of_its_name_that_reads_two_classes(monkeypatch):
         assert len(graph) == 4  # two classes that are computed already, the options, and itself
 
 
+@pytest.mark.parametrize("predictor", ["last", "average", "vote"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_pairs_of_a_kernel_perceptron_make_the_mistakes_of_one_fit(predictor, shuffle):
+    X, y, _ = samples(n=150, k=4)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, size=150)
+    model = KernelPerceptron(
+        Gaussian(0.5), multi_class="ovo", predictor=predictor, shuffle=shuffle, max_iter=6
+    )
+    with pytest.warns(ConvergenceWarning) as here:
+        expected = clone(model).fit(X, y, w)
+
+    with pytest.warns(ConvergenceWarning) as there:
+        found = clone(model).fit(*in_blocks(X, y, w))
+
+    assert str(there[0].message) == str(here[0].message)
+    assert found.gram_ == "6 pairs of classes on a cluster"
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_array_equal(found.support_vectors_, expected.support_vectors_)
+    np.testing.assert_allclose(found.alpha_, expected.alpha_, atol=1e-12)
+    np.testing.assert_array_equal(found.mistakes_, expected.mistakes_)
+    np.testing.assert_array_equal(found.boundary_curve_, expected.boundary_curve_)
+    assert np.isnan(found.learning_curve_).all()  # that needs samples in pairs of other classes
+    assert (found.n_iter_, found.stop_) == (expected.n_iter_, expected.stop_)
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-6)
+    assert set(vars(found)) == set(vars(expected))
+
+
+def test_pairs_of_a_kernel_perceptron_that_separate_stop_as_one_fit():
+    X, y, _ = samples()
+    X = X + 4.0 * np.eye(3, 4)[y]
+    expected = KernelPerceptron(Gaussian(0.5), multi_class="ovo").fit(X, y)
+
+    found = KernelPerceptron(Gaussian(0.5), multi_class="ovo").fit(*in_blocks(X, y))
+
+    assert found.stop_ == expected.stop_ == "clean pass"
+    assert found.n_iter_ == expected.n_iter_
+    np.testing.assert_array_equal(found.mistakes_, expected.mistakes_)
+
+
 def test_two_classes_must_fit_into_one_worker(monkeypatch):
     X, y, _ = samples()
     size = X.nbytes
-    monkeypatch.setattr(pair_fits, "default_budget", lambda: int(0.9 * size))
+    monkeypatch.setattr(kernel_fits, "default_budget", lambda: int(0.9 * size))
 
     SVC().fit(*in_blocks(X, y))  # all samples would not fit
     with pytest.raises(MemoryBudgetError, match=r"needs all samples on one worker: 0\.00 GiB"):
         SVC(multi_class="ovr").fit(*in_blocks(X, y))
-    monkeypatch.setattr(pair_fits, "default_budget", lambda: size // 2)
+    monkeypatch.setattr(kernel_fits, "default_budget", lambda: size // 2)
     with pytest.raises(
         MemoryBudgetError, match=r"two classes on one worker.*use Nystroem and LinearSVC"
     ):
@@ -112,6 +155,7 @@ def test_two_classes_must_fit_into_one_worker(monkeypatch):
         SVC(multi_class="ovr"),
         SVC(calibration="sigmoid", random_state=0),
         KernelPerceptron(min_gain=0.01),
+        KernelPerceptron(min_gain=0.01, multi_class="ovo"),
     ],
     ids=repr,
 )
@@ -158,6 +202,20 @@ def test_searches_choose_as_in_memory(client, search):
     assert set(vars(found)) == set(vars(expected))
 
 
+def test_a_search_in_threads_of_this_process_chooses_as_in_memory():
+    X, y, w = samples()
+    search = SVCCV([0.1, 1.0, 10.0], [0.01, 0.1], cv=3)
+    expected = clone(search).fit(X, y, w)
+
+    found = clone(search).fit(*in_blocks(X, y, w))
+
+    np.testing.assert_array_equal(
+        found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    assert found.best_params_ == expected.best_params_
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+
+
 def test_a_search_without_weights_says_so():
     X, y, w = samples()
 
@@ -199,7 +257,7 @@ def test_evaluations_are_those_of_one_process(client, model, more):
 
 
 @pytest.mark.slow
-def test_a_comparison_is_that_of_one_process(client):
+def test_a_comparison_is_that_of_one_process(client, monkeypatch):
     X, y = load_digits(return_X_y=True)
     X, y = X[:200], y[:200]
     models = {
@@ -220,6 +278,19 @@ def test_a_comparison_is_that_of_one_process(client):
     assert "hasty" in found.unfinished
     with pytest.raises(ParameterError, match="None with a cluster"):
         compare(models, X, y, cluster=client, budget=1.0)
+
+    collect = ClusterTrials.collect
+
+    def press_ctrl_c(self, title, progress):
+        if title == "hasty":
+            raise KeyboardInterrupt
+        return collect(self, title, progress)
+
+    monkeypatch.setattr(ClusterTrials, "collect", press_ctrl_c)
+    found = compare(models, X, y, cv=3, repeats=1, cluster=client)
+    assert list(found.evaluations) == ["discriminant"]
+    assert found.interrupted
+    assert sorted(found.not_tried) == ["broken", "hasty", "kernel perceptron"]
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from separatrix.cluster.engine import released_on_error  # noqa: E402
 from separatrix.cluster.fits import FITS  # noqa: E402
 from separatrix.cluster.lazy import apply_lazily, score_lazily  # noqa: E402
 from separatrix.cluster.neighbor_blocks import ClusterIndex, query_lazily  # noqa: E402
+from separatrix.cluster.partitions import Samples  # noqa: E402
 
 
 def dispatch(
@@ -39,7 +40,7 @@ def dispatch(
                 "memory, or fit Nystroem and LinearSVC, which are"
             )
         with released_on_error():
-            return fit(model, function, X, *args, **more)
+            return fit(model, function, _samples(X, *args, **more))
     if method == "score":
         return score_lazily(model, X, *args, **more)
     if method == "partial_fit":
@@ -50,3 +51,7 @@ def dispatch(
     if isinstance(getattr(model, "index_", None), ClusterIndex):
         return query_lazily(model, method, X, *args, **more)
     return apply_lazily(model, method, X, *args, **more)
+
+
+def _samples(X: Any, y: Any = None, sample_weight: Any = None) -> Samples:
+    return X, y, sample_weight

@@ -6,6 +6,7 @@ of their own, sent once, so that no task carries samples.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,12 @@ from uuid import uuid4
 
 import cloudpickle
 import dask
+from dask.core import toposort
 from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+from dask.task_spec import DataNode, GraphNode, Task
+from distributed import TimeoutError as NotYet
+from distributed import futures_of, get_client, get_worker, wait
 
 from separatrix.errors import ClusterError, SeparatrixError
 from separatrix.runtime.progress import bar, is_followed
@@ -28,16 +34,12 @@ FAN_IN = 16  # parts that one task merges
 NO_WORKERS = 30.0  # seconds without a worker after which a fit is given up
 POLL = 2.0  # seconds between checks that there are workers
 LARGE_VALUE = 2**19  # bytes of a pickled model, from which it is copied to the workers once
+SOURCES = 3  # of a block that its task computes itself: X, y and the weights
 NAMES = {
-    "LeastSquaresClassifier": "least-squares",
-    "FisherDiscriminant": "fisher",
     "LinearDiscriminantAnalysis": "lda",
     "QuadraticDiscriminantAnalysis": "qda",
     "LogisticRegression": "logistic",
-    "LinearSVC": "linear-svc",
     "KNeighborsClassifier": "knn",
-    "KernelPerceptron": "kernel-perceptron",
-    "SubgradientSVC": "subgradient",
 }
 _TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
 _KEPT: ContextVar[tuple[Delayed, ...]] = ContextVar("kept", default=())  # by the fit that runs
@@ -45,31 +47,28 @@ _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
 
 
 def short_name(model: Any) -> str:
-    """The name of a model in the names of its tasks.
-
-    >>> from separatrix import GaussianNB
-    >>> short_name(GaussianNB())
-    'gaussiannb'
-    """
+    """The name of a model in the names of its tasks, such as "lda" or "gaussian-nb"."""
     name = type(model).__name__
-    return NAMES.get(name, name.lower())
+    return NAMES.get(name) or re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def client_in_use() -> Any:
     """The client of `distributed` whose scheduler runs the tasks, or None for threads of this process."""
     try:
-        from distributed import get_client
-
         return get_client()
-    except (ImportError, ValueError):
+    except ValueError:
         return None
+
+
+def workers_in_use() -> list[Any]:
+    """What the scheduler knows of each worker; empty without a client."""
+    client = client_in_use()
+    return list(client.scheduler_info(n_workers=-1)["workers"].values()) if client else []
 
 
 def threads_here(threads: int) -> int:
     """Threads of a task: those of its worker, or if it is not on one, as many as it would take."""
     try:
-        from distributed import get_worker
-
         return min(threads, int(get_worker().state.nthreads))
     except ValueError:
         return threads
@@ -87,11 +86,42 @@ def task(name: str, function: Callable[..., Any]) -> Callable[..., Delayed]:
 
 
 def map_blocks(
-    name: str, function: Callable[..., Any], shared: Any, blocks: Sequence[Sequence[Any]]
+    name: str, function: Callable[..., Any], blocks: Sequence[Sequence[Any]], *shared: Any
 ) -> list[Delayed]:
-    """One task `function(shared, number, *block)` for each block; `shared` is sent once."""
-    node, call = share(f"{name.partition('-')[0]}-model", shared), task(name, function)
-    return [call(node, i, *block, number=i) for i, block in enumerate(blocks)]
+    """One task `function(*block, *shared)` for each block; what is shared is sent once."""
+    call, node = task(name, call_shared), share(f"{name}-shared", (function, *shared))
+    return [call(node, *block, number=i) for i, block in enumerate(blocks)]
+
+
+def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
+    """A function of a block and of what all blocks share."""
+    function, *more = shared
+    return function(*block, *more)
+
+
+def fuse(calls: list[Delayed]) -> list[Delayed]:
+    """The same calls, each one task with all that only it needs, such as the source of its block.
+
+    What several calls need stays a task of its own, and so does what a call needs from many sources,
+    which workers compute side by side.
+    """
+    graph = dict(HighLevelGraph.merge(*(call.__dask_graph__() for call in calls)))
+    if not all(isinstance(node, GraphNode) for node in graph.values()):
+        return calls  # blocks that are computed already
+    needs = {key: node.dependencies for key, node in graph.items()}
+    owner: dict[Any, Any] = {call.key: call.key for call in calls}
+    for key in reversed(toposort(graph, dependencies=needs)):
+        for below in needs[key] if key in owner else ():
+            owner[below] = owner[key] if owner.get(below, owner[key]) == owner[key] else None
+    owned: dict[Any, list[Any]] = {call.key: [] for call in calls}
+    for key, by in owner.items():
+        owned.get(by, []).append(key)
+    for call, keys in owned.items():
+        if len(keys) > 1 and sum(not needs[key] for key in keys) <= SOURCES:
+            graph[call] = Task.fuse(*(graph.pop(key) for key in keys), key=call)
+    layer = f"fused-{uuid4().hex}"
+    fused = HighLevelGraph.from_collections(layer, graph, dependencies=())
+    return [Delayed(call.key, fused, layer=layer) for call in calls]
 
 
 def share(name: str, value: Any) -> Any:
@@ -101,7 +131,8 @@ def share(name: str, value: Any) -> Any:
     size = len(head) + sum(part.raw().nbytes for part in parts)
     client = client_in_use() if size > LARGE_VALUE else None
     if client is None:
-        return dask.delayed(value, name=f"{name}-{uuid4().hex}", traverse=False)
+        key = f"{name}-{uuid4().hex}"  # a `DataNode`: Dask would call a tuple that begins with a function
+        return Delayed(key, HighLevelGraph.from_collections(key, {key: DataNode(key, value)}))
     return client.scatter(value, broadcast=True, hash=False)
 
 
@@ -120,24 +151,27 @@ def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ..
 
     A progress bar counts the tasks of `counted`, which the results come from.
     """
+    client = client_in_use()
     with BriefErrors():
-        client = client_in_use()
         if client is None:
             return tuple(dask.compute(*results))
         warn_of_versions(client)
         watched = list(counted) if is_followed() else []
         futures = client.compute([*results, *watched])
         with bar("tasks", len(watched), show=False, nested=True) as advance:
-            if watched:
-                count_done(client, futures[len(results) :], advance)
-            return tuple(wait_for(client, futures[: len(results)]))
+            n = len(results)
+            return tuple(wait_for(client, futures[:n], futures[n:], advance))
 
 
-def compute_each(
-    name: str, function: Callable[..., Any], shared: Any, blocks: Any
-) -> tuple[Any, ...]:
-    """The values of `function(shared, number, *block)`, one for each block."""
-    return compute(*map_blocks(name, function, shared, blocks))
+def compute_each(name: str, function: Callable[..., Any], blocks: Any, *shared: Any) -> Any:
+    """The values of `function(*block, *shared)`, one for each block."""
+    return compute(*fuse(map_blocks(name, function, blocks, *shared)))
+
+
+def compute_calls(function: Callable[..., Any], *calls: tuple[Any, ...]) -> list[Any]:
+    """The results of calls, (name of the task, arguments) each; their warnings are shown here."""
+    tasks = [task(name, call_on_worker)(function, *args) for name, *args in calls]
+    return [value_of_call(one) for one in compute(*tasks, counted=tasks)]
 
 
 def call_on_worker(function: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
@@ -159,8 +193,8 @@ def value_of_call(returned: tuple[Any, list[Any]]) -> Any:
 
 def persist(results: Sequence[Delayed]) -> list[Delayed]:
     """The same results, computed and kept where they are; a fit that fails gives them up."""
+    client = client_in_use()
     with BriefErrors():
-        client = client_in_use()
         if client is None:
             return list(dask.persist(*results))
         warn_of_versions(client)
@@ -177,47 +211,37 @@ def released_on_error() -> Iterator[None]:
         yield
     except BaseException:
         if _KEPT.get():
-            from distributed import futures_of
-
             client_in_use().cancel(futures_of(_KEPT.get()))
         raise
     finally:
         _KEPT.reset(before)
 
 
-def wait_for(client: Any, futures: list[Any]) -> list[Any]:
-    """Results of futures; cancels them on Ctrl-C, and if no worker is left."""
-    with cancelled_on_error(client, futures):
-        _wait(client, futures, "ALL_COMPLETED")
-        return [future.result() for future in futures]
+def wait_for(
+    client: Any,
+    futures: list[Any],
+    counted: Sequence[Any] = (),
+    advance: Callable[[], None] = lambda: None,
+) -> list[Any]:
+    """Results of futures; advances a bar for each of `counted` that is done, until one fails.
 
-
-def count_done(client: Any, futures: list[Any], advance: Callable[[], None]) -> None:
-    """Advance a bar for each future that is done, until one fails."""
-    with cancelled_on_error(client, futures):
-        left = list(futures)
-        while left:
-            done, rest = _wait(client, left, "FIRST_COMPLETED")
+    Cancels all on Ctrl-C, and if no worker is left.
+    """
+    try:
+        left = list(counted)
+        while left and not any(future.status == "error" for future in counted):
+            done, left = _wait(client, left, "FIRST_COMPLETED")
             for _ in done:
                 advance()
-            left = [] if any(future.status == "error" for future in done) else list(rest)
-
-
-@contextmanager
-def cancelled_on_error(client: Any, futures: list[Any]) -> Iterator[None]:
-    """Context that cancels futures if they are not waited for to the end, as on Ctrl-C."""
-    try:
-        yield
+        _wait(client, futures, "ALL_COMPLETED")
+        return [future.result() for future in futures]
     except BaseException:
-        client.cancel(futures)
+        client.cancel([*futures, *counted])
         raise
 
 
 def _wait(client: Any, futures: list[Any], until: str) -> Any:
     """`distributed.wait`, which gives up if there is no worker for a while."""
-    from distributed import TimeoutError as NotYet
-    from distributed import wait
-
     without = 0.0
     while True:
         try:
@@ -231,6 +255,15 @@ def _wait(client: Any, futures: list[Any], until: str) -> Any:
                 ) from None
 
 
+_SENTENCES = {
+    "KilledWorker": "several workers died on the same task, most likely for want of memory; make blocks "
+    "smaller, or give workers more memory",
+    "MemoryError": "a worker ran out of memory; make blocks smaller, or give workers more memory",
+    "CommClosedError": "the connection to the scheduler was lost; check that it runs, and connect anew",
+    "CancelledError": "the cluster gave up the tasks; check its scheduler and workers",
+}
+
+
 class BriefErrors:
     """Context that raises errors of ours without the engine's frames, and its own as `ClusterError`."""
 
@@ -240,20 +273,10 @@ class BriefErrors:
     def __exit__(self, _kind: Any, error: Any, _frames: Any) -> None:
         if isinstance(error, SeparatrixError):
             raise error.with_traceback(None) from None
-        sentence = _SENTENCES.get(type(error).__name__)
+        kind = type(error).__name__
+        sentence = _SENTENCES.get(re.sub("Futures?Cancelled", "Cancelled", kind))
         if sentence is not None:
-            raise ClusterError(f"{sentence} ({type(error).__name__}: {error!s:.200})") from None
-
-
-_SENTENCES = {
-    "KilledWorker": "several workers died on the same task, most likely for want of memory; make blocks "
-    "smaller, or give workers more memory",
-    "MemoryError": "a worker ran out of memory; make blocks smaller, or give workers more memory",
-    "CommClosedError": "the connection to the scheduler was lost; check that it runs, and connect anew",
-    "FutureCancelledError": "the cluster gave up the tasks; check its scheduler and workers",
-    "CancelledError": "the cluster gave up the tasks; check its scheduler and workers",
-    "FuturesCancelledError": "the cluster gave up the tasks; check its scheduler and workers",
-}
+            raise ClusterError(f"{sentence} ({kind}: {error!s:.200})") from None
 
 
 def warn_of_versions(client: Any) -> None:

@@ -3,150 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from dask.delayed import Delayed
-from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.cluster.cluster_blocks import CheckedBlock, ClusterBlocks
-from separatrix.cluster.engine import (
-    compute,
-    compute_each,
-    map_blocks,
-    share,
-    short_name,
-    task,
-)
-from separatrix.cluster.fold_tasks import fit_search
-from separatrix.cluster.linear_steps import fit_linear_svc, fit_subgradient
+from separatrix.cluster.cluster_blocks import ClusterBlocks
+from separatrix.cluster.engine import compute, compute_each, map_blocks, share, task
+from separatrix.cluster.kernel_fits import fit_gathered, fit_pairs, fit_search
 from separatrix.cluster.neighbor_blocks import fit_neighbors
-from separatrix.cluster.pair_fits import concatenate_rows, fit_gathered, fit_svc
-from separatrix.cluster.partitions import partition
+from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import UnsupportedError
-from separatrix.runtime.warnings import warn_user
-from separatrix.types import Codes
+from separatrix.estimators.base.labelled_blocks import concatenate_rows, learn_block, take_landmarks
+from separatrix.estimators.linear_svc_blocks import require_primal, solve_over_blocks
+from separatrix.estimators.subgradient_svc import DTYPES
+from separatrix.solvers.subgradient import BlockObjective
+
+Fit = Callable[..., Any]  # the method of the estimator itself
 
 
-def fit_sums(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any = None, sample_weight: Any = None
-) -> Any:
+def fit_sums(model: Any, fit: Fit, samples: Samples) -> Any:
     """A one-pass model: each block gives its sums, and they merge."""
-    return fit(model, ClusterBlocks(model, partition(X, y, sample_weight)))
+    return fit(model, ClusterBlocks(model, samples))
 
 
-def fit_steps(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any = None, sample_weight: Any = None
-) -> Any:
+def fit_steps(model: Any, fit: Fit, samples: Samples) -> Any:
     """Logistic regression: blocks are kept where they are, and each step is a sum over them."""
     model._check_parameters()
-    return fit(model, ClusterBlocks(model, partition(X, y, sample_weight), keep=True))
+    return fit(model, ClusterBlocks(model, samples, keep=True))
 
 
-def fit_in_order(
-    model: Any, fit: Callable[..., Any], X: Any, y: Any, sample_weight: Any = None
-) -> Any:
+def fit_linear_svc(model: Any, fit: Fit, samples: Samples) -> Any:
+    """The squared hinge by Newton's method in the primal; each step is one sum over the blocks."""
+    model._check_parameters()
+    require_primal(model)
+    blocks = ClusterBlocks(model, samples, keep=True, dtype=np.float64, weigh_classes=False)
+    words = f"primal Newton: {len(blocks)} blocks on a cluster"
+    return model._keep(blocks.in_class_order()[0], solve_over_blocks(model, blocks), words)
+
+
+def fit_subgradient(model: Any, fit: Fit, samples: Samples) -> Any:
+    """Subgradient descent; each step is one sum over the blocks."""
+    model._check_parameters()
+    if model.class_weight == "balanced" and samples[2] is not None:
+        raise UnsupportedError(
+            "class_weight='balanced' of SubgradientSVC counts rows; on a cluster pass a dict of weights"
+        )
+    blocks = ClusterBlocks(model, samples, keep=True, dtype=DTYPES)
+    model.classes_, _ = blocks.in_class_order()
+    weight = float(blocks.weight @ blocks.class_weights)
+    options = {"total": float(blocks.weight.sum()), "loss": model.loss, "mu": float(model.mu)}
+    return model._minimise(BlockObjective(blocks, weight, **options), None, None)
+
+
+def fit_in_order(model: Any, fit: Fit, samples: Samples) -> Any:
     """Passes over the blocks in their order: `partial_fit` of each, on the worker that has it.
 
     The model goes from block to block; blocks are computed ahead, and kept for the next pass.
     """
     model._check_parameters()
-    parts = partition(X, y, sample_weight)
-    blocks = ClusterBlocks(model, parts, keep=True, dtype=model._dtypes, weigh_classes=False)
-    kept, (classes, _) = blocks.checked(), blocks.in_class_order()
-    state = deepcopy(model)
-    for name in ("_state", "classes_"):
-        state.__dict__.pop(name, None)
-    best, stale, passes = np.inf, 0, []
-    for number in range(model.max_iter):
-        state = _pass_in_order(state, kept, classes, number)
-        wrong = int(state.mistakes_[-len(kept) :].sum())
-        loss = float(state.loss_curve_[-len(kept) :].mean())
-        passes.append(wrong)
-        tol = -np.inf if model.tol is None else model.tol
-        stale = stale + 1 if loss > best - tol else 0
-        best = min(best, loss)
-        if not wrong or (model.tol is not None and stale >= model.n_iter_no_change):
-            state.stop_ = "tol" if wrong else "clean pass"
-            break
-    model.__dict__ |= state.__dict__
-    model.n_iter_, model.mistakes_ = len(passes), np.array(passes, dtype=np.intp)
-    if model.stop_ == "max_iter" and model.tol is not None:
-        warn_user(
-            f"{type(model).__name__} still made {passes[-1]} mistakes in pass {len(passes)} (max_iter "
-            f"reached); the classes may not be separable: raise it, {model._advice}",
-            ConvergenceWarning,
-        )
-    return model
+    blocks = ClusterBlocks(model, samples, keep=True, dtype=model._dtypes, weigh_classes=False)
+    classes, _ = blocks.in_class_order()
+
+    def one_pass(state: Any, number: int) -> Any:
+        learn = task(f"{blocks.name}-pass-{number}", learn_block)
+        chain = [share(f"{blocks.name}-model", state)]
+        for i, block in enumerate(blocks.tasks):
+            chain.append(learn(chain[-1], classes, block, number=i))
+        return compute(chain[-1], counted=chain[1:-1])[0]
+
+    return model._learn_in_passes(len(blocks), one_pass)
 
 
-def _pass_in_order(state: Any, kept: list[Delayed], classes: Any, number: int) -> Any:
-    """The model after one more pass: a chain of tasks, one for each block."""
-    name = short_name(state)
-    chain, learn = [share(f"{name}-model", state)], task(f"{name}-pass-{number}", learn_block)
-    for i, block in enumerate(kept):
-        chain.append(learn(chain[-1], classes, block, number=i))
-    (found,) = compute(chain[-1], counted=chain[1:-1])
-    return found
-
-
-def learn_block(model: Any, classes: Any, checked: CheckedBlock | None) -> Any:
-    """The model after one more block."""
-    if checked is None:
-        return model
-    X, y, weights = checked.block
-    return deepcopy(model).partial_fit(X, classes[y], classes, weights)
-
-
-def fit_landmarks(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
+def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     """`Nystroem`: the landmarks that a fit in memory draws, taken from their blocks."""
     model._check_parameters()
-    given = {"gamma": model.gamma, **(model.kernel_params or {})}.get("gamma")
-    _require_number(model, given)
+    _require_number(model, {"gamma": model.gamma, **(model.kernel_params or {})}.get("gamma"))
     if model.kernel == "precomputed":
         raise UnsupportedError("kernel='precomputed' of Nystroem needs one matrix in memory")
-    parts = partition(X)
-    rows = parts.rows
+    parts = partition(samples[0])
+    rows: Any = parts.rows
     if np.isnan(rows).any():
-        rows = compute_each("nystroem-rows", count_rows, None, parts.samples)
+        blocks = [(X,) for _, X in parts.samples]
+        rows = [shape[0] for shape in compute_each("nystroem-rows", np.shape, blocks)]
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.intp)
     landmarks = model._draw(int(starts[-1]))
-    ranges = (landmarks, starts)
-    taken = compute_each("nystroem-landmarks", take_rows, ranges, parts.samples)
-    drawn = concatenate_rows([part for part in taken if part.shape[0]])
-    fit(model, drawn)
+    taken = compute_each("nystroem-landmarks", take_landmarks, parts.samples, landmarks, starts)
+    fit(model, concatenate_rows([part for part in taken if part.shape[0]]))
     model.component_indices_ = landmarks
     return model
 
 
-def count_rows(_shared: Any, number: int, X: Any) -> int:
-    """Rows of a block."""
-    return int(X.shape[0])
-
-
-def take_rows(ranges: tuple[Codes, Codes], number: int, X: Any) -> Any:
-    """The landmarks that lie in a block."""
-    landmarks, starts = ranges
-    low, high = starts[number], starts[number + 1]
-    own = landmarks[(landmarks >= low) & (landmarks < high)] - low
-    return X.iloc[own] if hasattr(X, "iloc") else X[own]
-
-
-def fit_to_shape(model: Any, fit: Callable[..., Any], X: Any, y: Any = None) -> Any:
+def fit_to_shape(model: Any, fit: Fit, samples: Samples) -> Any:
     """A map that only needs the number of features, and their names."""
     _require_number(model, getattr(model, "gamma", None))
-    parts = partition(X)
-    for block in map_blocks("map-shape", take_first, None, parts.samples):
-        (first,) = compute(block)
+    blocks = [(X,) for _, X in partition(samples[0]).samples]
+    for task_of_block in map_blocks("map-shape", itemgetter(slice(1)), blocks):
+        (first,) = compute(task_of_block)
         if first.shape[0]:
             break
     return fit(model, first)
-
-
-def take_first(_shared: Any, number: int, X: Any) -> Any:
-    """The first row of a block."""
-    return X[:1]
 
 
 def _require_number(model: Any, gamma: Any) -> None:
@@ -165,9 +121,9 @@ FITS: dict[str, Callable[..., Any]] = {
     "SubgradientSVC": fit_subgradient,
     "KNeighborsClassifier": fit_neighbors,
     "OnlineMachine": fit_in_order,
-    "SVC": fit_svc,
+    "SVC": fit_pairs,
+    "KernelPerceptron": fit_pairs,
     "NuSVC": fit_gathered,
-    "KernelPerceptron": fit_gathered,
     "SVCCV": fit_search,
     "KernelPerceptronCV": fit_search,
     "Nystroem": fit_landmarks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -10,9 +11,9 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.cluster.engine import compute, map_blocks, reduce_tree, short_name
+from separatrix.cluster.engine import compute, fuse, map_blocks, reduce_tree, short_name
 from separatrix.cluster.partitions import Partitions, partition
-from separatrix.errors import DataError, SeparatrixError, UnsupportedError
+from separatrix.estimators.base import labelled_blocks as labelled
 
 
 def apply_lazily(model: Any, method: str, X: Any) -> Any:
@@ -20,9 +21,11 @@ def apply_lazily(model: Any, method: str, X: Any) -> Any:
     check_is_fitted(model)
     parts = partition(X)
     name = f"{short_name(model)}-{method.replace('_', '-')}"
-    found = map_blocks(name, call_method, (model, method), parts.samples)
+    found = map_blocks(name, labelled.call_method, parts.samples, model, method)
     return (
-        found if parts.kind == "delayed" else as_array(found, parts, _sample_of(model, method, X))
+        found
+        if parts.kind == "delayed"
+        else as_array(found, parts, labelled.result_for_a_row(model, method, X))
     )
 
 
@@ -37,56 +40,16 @@ def as_array(blocks: list[Delayed], parts: Partitions, sample: Any) -> Any:
 
 def score_lazily(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Share of samples whose class is predicted, by weight."""
-    parts = partition(model.predict(X), y, sample_weight, name="predictions")
-    name = short_name(model)
-    counts = map_blocks(f"{name}-score", count_right, None, parts.blocks)
-    (found,) = compute(reduce_tree(f"{name}-merge", add_counts, counts), counted=counts)
-    return float(found[0] / found[1])
-
-
-def call_method(shared: tuple[Any, str], number: int, X: Any) -> Any:
-    """A method of the model on one block; errors name it."""
-    model, method = shared
-    if not X.shape[0]:
-        zeros = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
-        return getattr(model, method)(
-            type(X)(zeros, columns=X.columns) if hasattr(X, "columns") else zeros
-        )[:0]
-    try:
-        return getattr(model, method)(X)
-    except (SeparatrixError, ValueError) as error:
-        raise block_error(number, error) from None
-
-
-def block_error(number: int, error: Exception) -> DataError:
-    """The error with the number of the block."""
-    return DataError(f"block {number}: {error}")
-
-
-def count_right(_shared: Any, number: int, predicted: Any, y: Any, weights: Any) -> Any:
-    """Weight of the samples of a block whose class is predicted, and of all."""
-    y = np.asarray(y).ravel()
-    if len(y) != len(predicted):
-        raise DataError(f"block {number} has {len(predicted)} samples, but {len(y)} labels")
-    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
-    return np.array([weights[predicted == y].sum(), weights.sum()])
-
-
-def add_counts(parts: list[Any]) -> Any:
-    """The sum of several counts."""
-    return np.sum(parts, axis=0)
-
-
-def _sample_of(model: Any, method: str, X: Any) -> Any:
-    """What the method gives for one made-up row, for its shape and dtype."""
-    if hasattr(X, "_meta_nonempty"):  # a frame
-        row = X._meta_nonempty.iloc[:1]
+    check_is_fitted(model)
+    name, blocks = short_name(model), partition(X, y, sample_weight).blocks
+    index: Any = getattr(model, "index_", None)
+    if hasattr(index, "vote"):  # on the cluster
+        voted = index.vote(model, "predict", [block[1] for block in blocks])
+        blocks = [(i, p, *rest) for p, (i, _, *rest) in zip(voted, blocks, strict=True)]
+        counts = map_blocks(f"{name}-score", labelled.count_right, blocks)
     else:
-        row = np.zeros((1, int(model.n_features_in_)), getattr(X, "dtype", None))
-    found = getattr(model, method)(row)
-    if not isinstance(found, np.ndarray):
-        raise UnsupportedError(
-            f"{method} of {type(model).__name__} gives {type(found).__name__}, not one array: call it on "
-            "each block, with map_blocks"
-        )
-    return found
+        counts = fuse(map_blocks(f"{name}-score", labelled.score_block, blocks, model))
+    (found,) = compute(
+        reduce_tree(f"{name}-merge", partial(np.sum, axis=0), counts), counted=counts
+    )
+    return float(found[0] / found[1])

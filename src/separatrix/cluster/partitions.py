@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -11,27 +12,30 @@ from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
+from separatrix.cluster.engine import task
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
 from separatrix.runtime.warnings import warn_user
 
+Samples = tuple[Any, Any, Any]  # X, y and the weights; None where they are not given
+
 
 class Partitions(NamedTuple):
-    """Delayed blocks, (X, y, weights) each; y and weights are None where they are not given."""
+    """Delayed blocks, (number, X, y, weights) each; None where y or the weights are not given."""
 
     blocks: list[tuple[Any, ...]]
     kind: str  # "array", "frame" or "delayed"
     rows: tuple[float, ...]  # of each block; NaN where they are not known
 
     @property
-    def samples(self) -> list[tuple[Any]]:
-        """X of each block alone."""
-        return [block[:1] for block in self.blocks]
+    def samples(self) -> list[tuple[Any, ...]]:
+        """X of each block, after its number."""
+        return [block[:2] for block in self.blocks]
 
 
-def partition(X: Any, y: Any = None, weights: Any = None, *, name: str = "X") -> Partitions:
+def partition(X: Any, y: Any = None, weights: Any = None) -> Partitions:
     """The blocks of samples with their labels and weights, which may be in memory."""
-    X = _as_blocks(name, X)
+    X = _as_blocks("X", X)
     rows = X.chunks[0] if isinstance(X, da.Array) else ()
     kind = "array" if rows else "delayed" if isinstance(X, list) else "frame"
     given = [X, _as_blocks("y", y, rows), _as_blocks("sample_weight", weights, rows)]
@@ -42,7 +46,7 @@ def partition(X: Any, y: Any = None, weights: Any = None, *, name: str = "X") ->
             raise DataError(
                 f"X has {n} blocks, but {other} has {len(column)}; give both the same chunks or partitions"
             )
-    blocks = list(zip(*(column or [None] * n for column in columns), strict=True))
+    blocks = list(zip(range(n), *(column or [None] * n for column in columns), strict=True))
     return Partitions(blocks, kind, rows or (np.nan,) * n)
 
 
@@ -67,6 +71,8 @@ def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
 
 def _delayed_columns(given: list[Any]) -> list[list[Delayed]]:
     """The blocks of each collection; arrays are optimised together, so that what they share is one task."""
+    if hasattr(given[0], "assign") and (joined := _columns_of_frame(*given)):
+        return joined
     arrays = [values for values in given if isinstance(values, da.Array)]
     keys = [list(flatten(values.__dask_keys__())) for values in arrays]
     merged = HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays))
@@ -78,6 +84,26 @@ def _delayed_columns(given: list[Any]) -> list[list[Delayed]]:
         if isinstance(values, da.Array)
         else list(values.to_delayed() if hasattr(values, "to_delayed") else values or ())
         for values in given
+    ]
+
+
+def _columns_of_frame(X: Any, *others: Any) -> list[list[Delayed]]:
+    """X, y and the weights from one frame: Dask, which may join small files, then cuts all of them alike.
+
+    Empty if they do not have the same partitions.
+    """
+    named = {f"separatrix-{i}": one for i, one in enumerate(others) if one is not None}
+    if any(getattr(one, "divisions", None) != X.divisions for one in named.values()):
+        return []
+    try:
+        blocks = X.assign(**named).to_delayed()
+    except (ValueError, TypeError, NotImplementedError):  # frames of different origin
+        return []
+    wanted = [list(X.columns), *(f"separatrix-{i}" for i in range(len(others)))]
+    calls = [task("frame-columns", itemgetter(own)) for own in wanted]
+    return [
+        [call(block, number=b) for b, block in enumerate(blocks)] if not i or own in named else []
+        for i, (call, own) in enumerate(zip(calls, wanted, strict=True))
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self
@@ -191,7 +191,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
                 self._training_policy(train.X, self.kernel_),
                 lambda gpu: fit_on_samples(gpu, self.kernel_, train, options, random, monitor),
             )
-        _warn_if_unfinished(type(self).__name__, found)
+        warn_if_unfinished(type(self).__name__, found)
         return self._keep(train, found)
 
     @available_if(lambda self: not self._precomputed)
@@ -325,8 +325,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.classes_, self.kernel_ = train.classes, self._resolve_kernel(train.X)
         self._begun = {name: getattr(self, name) for name in ("budget", "multi_class", "bias")}
 
-    def _keep(self, train: Training, found: PerceptronFit) -> Self:
-        """Set the fitted attributes."""
+    def _keep(
+        self, train: Training, found: PerceptronFit, vectors: Callable[[Codes], Any] | None = None
+    ) -> Self:
+        """Set the fitted attributes; `vectors` gives rows of samples that are not here."""
         options = self._options()
         self._n_steps = found.n_steps
         self._projectron, self._log = None, Mistakes.concatenate([])
@@ -338,9 +340,12 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self._log = found.mistakes._replace(rows=index)
             s, p = len(self.support_), options.n_boundaries(len(self.classes_))
             self.alpha_ = options.coefficients(self._log, s, p, self._n_steps)
-        precomputed = isinstance(self.kernel_, Precomputed)
-        vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
-        self.support_vectors_ = as_numpy(vectors)
+        if vectors is not None:
+            self.support_vectors_ = vectors(self.support_)
+        else:
+            precomputed = isinstance(self.kernel_, Precomputed)
+            own = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
+            self.support_vectors_ = as_numpy(own)
         self._rows_seen = len(train.y)
         self.mistakes_ = found.mistakes_by_epoch
         n_rows, misclassified = np.count_nonzero(train.weights), found.misclassified_by_epoch
@@ -393,7 +398,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             )
 
 
-def _warn_if_unfinished(name: str, found: PerceptronFit) -> None:
+def warn_if_unfinished(name: str, found: PerceptronFit) -> None:
+    """Warn if the last pass still made mistakes."""
     if found.stop in ("max_iter", "stopped") and found.mistakes_by_epoch[-1]:
         reached = "time_limit" if found.stop == "stopped" else "max_iter"
         warn_user(

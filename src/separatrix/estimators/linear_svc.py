@@ -187,18 +187,21 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         with monitored(self, train.X, train.y, steps=steps, task="iteration") as monitor:
             policy = sample_policy(self, train.X, passes=True, obstacle=plan.gpu_obstacle)
             found = run_on(policy, lambda device: self._solve_on(device, train, plan, rng, monitor))
+        return self._keep(train.classes, found, plan.words)
+
+    def _keep(self, classes: Any, found: LinearSolution, solver: str) -> Self:
+        """Set the fitted attributes."""
         if not (np.isfinite(found.coef).all() and np.isfinite(found.objective).all()):
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
             )
         self._warn_unless_solved(found)
-        self.classes_ = train.classes
+        self.classes_ = classes
         self.coef_: Any = found.coef
-        self.intercept_ = found.intercept if self.fit_intercept else np.zeros(p)
+        self.intercept_ = found.intercept if self.fit_intercept else np.zeros(len(found.coef))
         self.objective_, self.dual_gap_ = found.objective, found.gap
         self.margin_width_ = margin_widths(self.coef_)
-        self.n_iter_ = found.n_iter
-        self.solver_ = plan.words
+        self.n_iter_, self.solver_ = found.n_iter, solver
         return self
 
     @property
@@ -238,7 +241,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             max_iter=self.max_iter,
             monitor=monitor,
         )
-        return _gather(fits)
+        return gather_fits(fits)
 
     def _solve_each(
         self, train: Training, plan: SolverPlan, rng: np.random.Generator, monitor: FitMonitor
@@ -268,7 +271,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 start=start,
                 monitor=monitor,
             )
-            return _gather(fits)
+            return gather_fits(fits)
 
         begin = start and list(zip(*start, strict=True))
 
@@ -295,7 +298,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
 
         blas = plan.newton and not issparse(X)  # which has its own threads
         threads = 1 if blas else thread_count(self.n_jobs)
-        return _gather(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
+        return gather_fits(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
     def _learns_jointly(self, X: Any, plan: SolverPlan) -> bool:
         """Whether one Newton's method solves all boundaries."""
@@ -438,7 +441,8 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             )
 
 
-def _gather(fits: list[LinearFit]) -> LinearSolution:
+def gather_fits(fits: list[LinearFit]) -> LinearSolution:
+    """The fits of all boundaries as one solution."""
     return LinearSolution(
         np.stack([fit.w for fit in fits]),
         np.array([fit.b for fit in fits], dtype=np.float64),

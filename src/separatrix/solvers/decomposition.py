@@ -19,6 +19,9 @@ class Problems(NamedTuple):
     rows: Codes  # shape: (r,); rows of the Gram that train, in order
     targets: Signs  # shape: (r, p); +1, -1, or 0 where a row takes no part in a problem
     classes: Codes  # shape: (r,); class of each row, for the argmax rule
+    among: tuple[Codes, int] | None = (
+        None  # numbers of the rows among all that are met, (r,); how many
+    )
 
 
 def pairs(n_classes: int) -> Codes:

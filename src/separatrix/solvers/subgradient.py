@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,10 @@ from scipy.sparse import issparse
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
+from separatrix.runtime.sums import total
 from separatrix.runtime.threads import in_threads
 from separatrix.solvers.rows import CompiledRows, add_row, score_row
-from separatrix.types import Codes, Matrix, Vector
+from separatrix.types import Block, Codes, Matrix, Vector
 
 LOSSES = ("hinge", "squared_hinge", "logistic", "sigmoid")  # compiled code knows them by number
 
@@ -103,6 +105,34 @@ class Objective:
         return list(row_blocks(n, -(-n // parts)))
 
 
+class BlockObjective:
+    """The same as a sum over blocks that `total` sums; their weights v sum to `weight`."""
+
+    def __init__(self, blocks: Any, weight: float, *, total: float, loss: str, mu: float) -> None:
+        self.blocks, self.loss, self.mu, self.total = blocks, loss, mu, total
+        self.X, self.weights = np.empty((0, blocks.n_features)), np.array([weight])
+
+    def at(self, Z: Matrix, own: Codes, monitor: FitMonitor | None = None) -> ObjectiveValue:
+        """Value and subgradient at Z, as `Objective.at`."""
+        f, G = total(partial(_loss_sums, Z=Z, own=own, loss=self.loss), self.blocks, _add_sums)
+        W = Z[:, 1:]
+        with np.errstate(over="ignore", invalid="ignore"):
+            f, G = f / self.total + self.mu * np.einsum("cj,cj->c", W, W), G / self.total
+            G[:, 1:] += 2.0 * self.mu * W
+        return ObjectiveValue(f, G)
+
+
+def _loss_sums(block: Block, *, Z: Matrix, own: Codes, loss: str) -> ObjectiveValue:
+    X = block.X if issparse(block.X) else np.ascontiguousarray(block.X)
+    found = Objective(X, block.y, block.weights, 1.0, loss, 0.0).at(Z, own)
+    assert found is not None  # without a monitor
+    return found
+
+
+def _add_sums(a: ObjectiveValue, b: ObjectiveValue) -> ObjectiveValue:
+    return ObjectiveValue(a.f + b.f, a.G + b.G)
+
+
 class SubgradientFit(NamedTuple):
     """Where subgradient descent went and why it stopped. An iterate is (w0, w), the bias first."""
 
@@ -117,7 +147,7 @@ class SubgradientFit(NamedTuple):
 
 
 def solve_subgradient(
-    objective: Objective,
+    objective: Objective | BlockObjective,
     own: Codes,
     *,
     alpha: float,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from itertools import product
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -23,7 +24,7 @@ from separatrix.estimators.base.grid_widening import (
 )
 from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.estimators.base.parameters import Estimator
-from separatrix.estimators.base.prepare import check_samples
+from separatrix.estimators.base.prepare import check_samples, prepare
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel, width
 from separatrix.runtime.device import DEVICES, like
@@ -217,3 +218,23 @@ class CostSearch(KernelMachineCV):
         own = isinstance(model.kernel, Kernel)
         gamma = "kernel__gamma" if own else "gamma"
         return self._kernel_grid(model, X, gamma if self.kernels is None else "kernel")
+
+
+def _prepare(search: Any, samples: Any) -> tuple[Any, Any, Any]:
+    """A copy of the search, its model, and the checked samples."""
+    search = copy(search)
+    model = search._model()
+    more = {"class_weight": model.class_weight} if hasattr(model, "class_weight") else {}
+    return search, model, prepare(search, *samples, **more)
+
+
+def search_folds(search: Any, samples: Any, some: slice) -> Any:
+    """The results of a search on some of its folds."""
+    search, model, train = _prepare(search, samples)
+    return search._search(model, train, some)
+
+
+def train_best(search: Any, samples: Any, found: list[Any]) -> Any:
+    """The search with the results of all folds, and its best model trained on all samples."""
+    search, model, train = _prepare(search, samples)
+    return search._keep_best(model, train, search._merge_folds(model, train, found))

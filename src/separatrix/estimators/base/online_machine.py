@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -269,6 +271,25 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             return np.array([np.mean(S.argmax(axis=1) != train.y[held_out])])
         sides = coding(len(self.classes_), "ovr")[train.y[held_out]]
         return np.asarray(np.mean((S > 0) != (sides > 0), axis=0))
+
+    def _learn_in_passes(self, n_blocks: int, one_pass: Callable[[Any, int], Any]) -> Self:
+        """Learn by passes over blocks: `one_pass` gives a copy after one more `partial_fit` of each."""
+        state, best, stale, passes = deepcopy(self), np.inf, 0, []
+        for name in ("_state", "classes_"):
+            state.__dict__.pop(name, None)
+        for number in range(self.max_iter):
+            state = one_pass(state, number)
+            passes.append(int(state.mistakes_[-n_blocks:].sum()))
+            loss = float(state.loss_curve_[-n_blocks:].mean())
+            stale = stale + 1 if self.tol is None or loss > best - self.tol else 0
+            best = min(best, loss)
+            if not passes[-1] or (self.tol is not None and stale >= self.n_iter_no_change):
+                state.stop_ = "tol" if passes[-1] else "clean pass"
+                break
+        self.__dict__ |= state.__dict__
+        self.n_iter_, self.mistakes_ = len(passes), np.array(passes, dtype=np.intp)
+        self._warn_if_unfinished()
+        return self
 
     def _warn_if_unfinished(self) -> None:
         if self.stop_ == "stopped" or (self.stop_ == "max_iter" and self.tol is not None):

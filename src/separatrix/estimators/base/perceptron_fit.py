@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,12 +15,12 @@ from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.gram.operations import scores_of_rows
 from separatrix.runtime.device import as_double, as_numpy, like
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.decomposition import coding, problems_of
+from separatrix.solvers.decomposition import Problems, coding, problems_of
 from separatrix.solvers.perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.kernel_perceptron import KernelPerceptronFit, PassRule
 from separatrix.solvers.perceptron.online_to_batch import Mistakes, at_steps, averaged, last, votes
 from separatrix.solvers.perceptron.projectron import ProjectronFit, solve_projectron
-from separatrix.types import Codes, Gram, Matrix
+from separatrix.types import Codes, Gram, Matrix, Signs, Vector
 
 PerceptronFit = KernelPerceptronFit | ProjectronFit
 
@@ -144,6 +144,55 @@ def fit_on_rows(
     return solve_kernel_perceptron(
         gram, problems, keep_scores=keep_scores, threads=options.threads, **common
     )
+
+
+def fit_pair(
+    kernel: Kernel,
+    X: Any,
+    sides: Signs,  # shape: (n,)
+    weights: Vector,  # shape: (n,)
+    among: tuple[Codes, int],
+    options: PerceptronOptions,
+    rng: np.random.Generator,
+    monitor: FitMonitor,
+) -> KernelPerceptronFit:
+    """Train one pair of classes, in the order in which a fit to all classes meets their samples.
+
+    among: numbers of the samples among all, and how many those are.
+    """
+    gram = make_gram(kernel, X, memory=options.memory, threads=options.threads)
+    problems = Problems(np.arange(len(sides)), sides[:, None], (sides < 0).astype(np.intp), among)
+    return solve_kernel_perceptron(
+        gram,
+        problems,
+        rule="signs",
+        rates=np.tile(options.eta0 * weights, (2, 1)),
+        max_iter=options.max_iter,
+        shuffle=options.shuffle,
+        rng=rng,
+        keep_scores=False,
+        threads=options.threads,
+        monitor=monitor,
+    )
+
+
+def join_pairs(fits: Sequence[KernelPerceptronFit], n: int) -> KernelPerceptronFit:
+    """The fit to n samples from those of all pairs of classes, whose rows are numbers among the n.
+
+    Which samples all pairs together misclassified when they were met is not known, NaN: that takes their
+    scores in pairs of other classes.
+    """
+    logs = [
+        fit.mistakes._replace(columns=np.full_like(fit.mistakes.columns, p))
+        for p, fit in enumerate(fits)
+    ]
+    log, n_iter = Mistakes.concatenate(logs), max(fit.n_iter for fit in fits)
+    order = np.lexsort((log.columns, log.steps))
+    log = Mistakes(log.rows[order], log.columns[order], log.deltas[order], log.steps[order])
+    wrong = np.bincount(np.unique(log.steps) // n, minlength=n_iter)
+    stop = next((fit.stop for fit in fits if fit.stop != "clean pass"), "clean pass")
+    unknown = np.full(n_iter, np.nan)
+    return KernelPerceptronFit(log, n_iter, n_iter * n, wrong, unknown, None, stop)
 
 
 def scores_on_gram(

@@ -31,7 +31,7 @@ from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
-from separatrix.solvers.perceptron.orders import shuffled
+from separatrix.solvers.perceptron.orders import shuffled, some_of_all
 from separatrix.solvers.stopping import reason_to_stop
 from separatrix.types import Codes, Matrix, RowMatrix, Signs, Vector
 
@@ -112,20 +112,25 @@ def run_passes(
     in_order = np.arange(n_rows)
     met, stop = 0, None
     for _ in range(passes.max_iter):
-        order = shuffled(in_order, rng) if passes.shuffle else in_order
+        order, steps, n_steps = in_order, in_order, n_rows
+        if problems.among is not None:
+            order, steps = some_of_all(*problems.among, rng if passes.shuffle else None)
+            n_steps = problems.among[1]
+        elif passes.shuffle:
+            order = shuffled(in_order, rng)
         wrong = misclassified = 0
         for chunk in scores.epoch(order):
             at, columns, deltas = chunk.events
-            log.append(Mistakes(problems.rows[order[at]], columns, deltas, met + at))
+            log.append(Mistakes(problems.rows[order[at]], columns, deltas, met + steps[at]))
             wrong += chunk.wrong
             misclassified += chunk.misclassified
             if chunk.position < n_rows and monitor.should_stop():
                 break
         by_epoch[0].append(wrong)
         by_epoch[1].append(misclassified)
-        met += chunk.position
-        monitor.step()
         whole = chunk.position == n_rows
+        met += n_steps if whole else int(steps[chunk.position])
+        monitor.step()
         stop = reason_to_stop(*by_epoch, n_rows, whole=whole, monitor=monitor, **passes.limits)
         if stop:
             break

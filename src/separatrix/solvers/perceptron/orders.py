@@ -24,6 +24,22 @@ def shuffled(rows: Codes, rng: np.random.Generator) -> Codes:
     return order
 
 
+def some_of_all(numbers: Codes, n: int, rng: np.random.Generator | None) -> tuple[Codes, Codes]:
+    """The order of some of n examples when all are met, and the positions at which they are.
+
+    rng: draws the order of all; None: they are met as they are.
+
+    >>> [part.tolist() for part in some_of_all(np.array([1, 3, 4]), 5, np.random.default_rng(0))]
+    [[2, 1, 0], [0, 2, 4]]
+    """
+    place = np.full(n, -1)
+    place[numbers] = np.arange(len(numbers))
+    everyone = np.arange(n)
+    met = place[everyone if rng is None else shuffled(everyone, rng)]
+    positions = np.flatnonzero(met >= 0)
+    return met[positions], positions
+
+
 @njit(cache=True, nogil=True)
 def _shuffle(order: Codes, state: Any) -> None:
     """Fisher and Yates's shuffle with Vigna's xorshift64* (ACM TOMS 42, 2016)."""
