@@ -36,8 +36,7 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 PAIRS = 300_000  # of samples and features, for each boundary, up to which their products pay
 MANY_FEATURES = 256  # from which on conjugate gradients beat a curvature for each boundary
-THIN = 3  # cost of an operation of a product with few columns, relative to other products,
-FEW = 2.0  # and boundaries that cost as much as reading the samples, which they share
+THIN = 3  # cost of an operation of a product with few columns, relative to other products
 ROUNDS = 10.0  # of conjugate gradients that are expected first
 PAIRS_BYTES = 32 * MEBIBYTE  # of the products of pairs of features
 CURVATURE_BYTES = 256 * MEBIBYTE  # of the curvatures of all boundaries that are learned together
@@ -265,8 +264,7 @@ class Curvatures:
         if d < MANY_FEATURES:
             return np.ones(len(some), np.bool_)
         rows = np.array([self._kept[c].rows_to_add(at.raw[c] > 0.0) for c in some])
-        thin = THIN * (1.0 + FEW / len(some))
-        return np.asarray(rows * d + d * d / 3 < 4 * thin * n * self._rounds[some])
+        return np.asarray(rows * d + d * d / 3 < 4 * THIN * n * self._rounds[some])
 
     def _by_factoring(self, some: Codes, monitor: FitMonitor) -> NewtonDirections:
         at = self._at
