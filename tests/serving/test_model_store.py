@@ -11,6 +11,7 @@ from tests.serving.asgi_client import AsgiClient
 from separatrix import SVC, FisherDiscriminant, LogisticRegression, save
 from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
 from separatrix.kernels import Spectrum
+from separatrix.serving.gateway import log_line
 
 ROW = [[5.0, 3.0, 1.5, 0.2]]
 
@@ -69,6 +70,30 @@ def test_the_old_model_stays_when_the_new_file_is_damaged(changing, tmp_path, li
     replace_file(path, linear)
     reload(client)
     assert client.post("/predict", ROW).json()["labels"] == [0]
+
+
+def test_a_file_is_tried_again_when_memory_was_short(changing, linear, monkeypatch):
+    path, client = changing
+    store = client.endpoints.store
+    with monkeypatch.context() as short:
+        short.setattr(store, "_load", lambda _source: [][0])  # any error that is not of the file
+        replace_file(path, linear)
+        reload(client)
+    assert client.post("/predict", ROW).json()["labels"] == ["setosa"]
+
+    reload(client)
+
+    assert client.post("/predict", ROW).json()["labels"] == [0]
+    assert [one["ok"] for one in client.logged] == [False, True]
+
+
+def test_a_log_that_nobody_reads_does_not_stop_the_server(tmp_path, monkeypatch):
+    with open(tmp_path / "log", "w") as log:
+        monkeypatch.setattr("sys.stderr", log)
+        log_line("reload", ok=True)
+    log_line("reload", ok=True)  # to a closed file
+
+    assert (tmp_path / "log").read_text().count("reload") == 1
 
 
 def test_a_file_that_is_gone_for_a_moment_changes_nothing(changing):

@@ -14,6 +14,7 @@ import secrets
 import sys
 import time
 import traceback
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -182,7 +183,8 @@ def _refusal(error: RequestError) -> Reply:
 
 
 def log_line(event: str, **fields: Any) -> None:
-    """Write a line of JSON to stderr."""
+    """Write a line of JSON to stderr; a server whose log nobody reads any more goes on."""
     line = {"time": round(time.time(), 3), "event": event, **fields}
-    sys.stderr.write(orjson.dumps(line, default=str).decode("utf-8", "replace") + "\n")
-    sys.stderr.flush()
+    with suppress(OSError, ValueError):
+        sys.stderr.write(orjson.dumps(line, default=str).decode("utf-8", "replace") + "\n")
+        sys.stderr.flush()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import NamedTuple
 
-from separatrix.errors import ParameterError
+from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.serving.micro_batches import MicroBatcher
 from separatrix.serving.served_model import ServedModel, load_served
 from separatrix.serving.serving_options import ModelSource, ServingOptions
@@ -75,7 +75,11 @@ class ModelStore:
             await self.reload_changed(executor)
 
     async def reload_changed(self, executor: Executor) -> None:
-        """Load files that have changed; the old model stays where the new file is damaged."""
+        """Load files that have changed; the old model stays where the new file is damaged.
+
+        A file that is refused is not tried again until it changes; one that could not be read, because
+        memory or file handles were short, is.
+        """
         loop = asyncio.get_running_loop()
         for versions in self.models.values():
             for version, entry in list(versions.items()):
@@ -87,7 +91,8 @@ class ModelStore:
                     model = await loop.run_in_executor(executor, self._load, entry.source)
                 except Exception as error:
                     self.count("separatrix_failed_reloads_total")
-                    versions[version] = entry._replace(state=state)
+                    if isinstance(error, SeparatrixError):
+                        versions[version] = entry._replace(state=state)
                     self.log("reload", model=name, ok=False, error=str(error))
                 else:
                     versions[version] = _Entry(entry.source, state, self.make_batcher(model))
