@@ -55,7 +55,7 @@ def parts():
 CAMPAIGN = Campaign(
     "R10 ENOSPC, EIO and MemoryError at the i-th write, fsync, rename or allocation of the same commands",
     parts,
-    middle=3,
+    middle=1,
     seconds=300.0,
     quick=("fit, disk",),
 )

@@ -46,7 +46,7 @@ def parts():
 CAMPAIGN = Campaign(
     "R9 kill -9 of run, compare, tune, fit, predict and workbench jobs, every second one inside a write",
     parts,
-    middle=4,
+    middle=1,
     seconds=300.0,
     quick=("fit",),
 )

@@ -24,6 +24,7 @@ import dask.array as da, numpy as np
 from distributed import Client, LocalCluster
 from separatrix import GaussianNB, LogisticRegression
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(120, 3)), np.arange(120) % 2
 

@@ -85,7 +85,7 @@ class ClusterBlocks(StreamBlocks):
             parts = self.later(f"step-{self._passes}", labelled.sum_block, part_of, merge)
         else:
             parts = engine.fuse(self.later("sums", sum_raw, self._checks, part_of, merge))
-        found = self._merged(merge, parts)
+        found = self._merge_tree(merge, parts)
         if monitor is not None:
             monitor.step()
         return found.part
@@ -98,7 +98,7 @@ class ClusterBlocks(StreamBlocks):
         """The same as tasks."""
         return engine.map_blocks(f"{self.name}-{step}", function, self._blocks, *shared)
 
-    def _merged(self, merge: Any, parts: list[Delayed]) -> labelled.LabelledPart:
+    def _merge_tree(self, merge: Any, parts: list[Delayed]) -> labelled.LabelledPart:
         tree = engine.reduce_tree(
             f"{self.name}-merge", partial(labelled.merge_labelled, merge), parts
         )
@@ -114,7 +114,7 @@ class ClusterBlocks(StreamBlocks):
         """Check all blocks, find the classes, and persist the blocks with codes of all classes."""
         kept = engine.persist(engine.fuse(self.later("check", labelled.check_block, self._checks)))
         self._blocks = [(one,) for one in kept]
-        found = self._merged(None, self.later("labels", labelled.labels_of))
+        found = self._merge_tree(None, self.later("labels", labelled.labels_of))
         self.weight = found.weight  # of the samples of each class, (k,)
         self.class_weights = labelled.weights_of_classes(self._checks.estimator, found)
         if weigh_classes:

@@ -206,7 +206,9 @@ class StudyStandings:
             self._tested[row.metric].setdefault(_name(row), []).append(row)
         if tested:
             table = next(self._tested[metric] for metric in TESTED if self._tested[metric])
-            best = sorted(map(_standing, table, table.values()), key=lambda row: row["error"])
+            best = sorted(
+                map(_leaderboard_row, table, table.values()), key=lambda row: row["error"]
+            )
             shown = {"leaderboard": best[:MOST_STANDINGS], "confusion": None}
             self._send({"kind": "standings", **shown})
 
@@ -218,7 +220,7 @@ def _name(row: Row) -> str:
     return ", ".join(dict.fromkeys(filter(None, words)))
 
 
-def _standing(name: str, rows: list[Row]) -> dict[str, Any]:
+def _leaderboard_row(name: str, rows: list[Row]) -> dict[str, Any]:
     """A line of the leaderboard, errors in per cent."""
     shares = [1.0 - row.value if row.metric == "test_accuracy" else row.value for row in rows]
     errors = [100.0 * share for share in shares]

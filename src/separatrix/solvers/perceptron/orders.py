@@ -32,10 +32,10 @@ def some_of_all(numbers: Codes, n: int, rng: np.random.Generator | None) -> tupl
     >>> [part.tolist() for part in some_of_all(np.array([1, 3, 4]), 5, np.random.default_rng(0))]
     [[2, 1, 0], [0, 2, 4]]
     """
-    place = np.full(n, -1)
-    place[numbers] = np.arange(len(numbers))
+    slot = np.full(n, -1)
+    slot[numbers] = np.arange(len(numbers))
     everyone = np.arange(n)
-    met = place[everyone if rng is None else shuffled(everyone, rng)]
+    met = slot[everyone if rng is None else shuffled(everyone, rng)]
     positions = np.flatnonzero(met >= 0)
     return met[positions], positions
 
