@@ -92,7 +92,7 @@ def test_a_digit_drawn_with_the_mouse_is_what_most_models_say(page, digits):
 
         says(page.tab, digit)
         expect(page.tab.locator("[data-test=majority-message]")).to_contain_text("models")
-        assert list(labels(page.tab).values()).count(digit) >= 5
+        assert list(settled(page.tab).values()).count(digit) >= 5
         page.tab.get_by_role("button", name="Clear").click()
         says(page.tab, "?")
 
@@ -136,7 +136,7 @@ def test_a_model_that_is_pressed_shows_the_pictures_or_pixels_that_decided(page)
     tab, why = page.tab, page.tab.locator("[data-test=why]")
     write(tab, HANDWRITING["3"][0])
     says(tab, "3")
-    said = labels(tab)
+    said = settled(tab)
     assert said.keys() == REASONS.keys()
 
     for model, shows in REASONS.items():
@@ -392,11 +392,13 @@ def test_a_reload_keeps_the_drawing_the_answers_and_the_chosen_model(page):
     says(tab, "2")
     tab.locator("[data-test=model][data-key=logistic]").click()
     expect(tab.locator("[data-test=evidence]")).to_be_visible()
-    drawn, seen, said = picture(tab, "paper"), picture(tab, "seen"), labels(tab)
+    said = settled(tab)
+    drawn, seen = picture(tab, "paper"), picture(tab, "seen")
 
     tab.reload()
 
     says(tab, "2")
+    settled(tab)
     expect(tab.locator("[data-test=evidence]")).to_be_visible()
     tab.locator("body").click(position={"x": 2, "y": 2})  # the paper has no ring around it
     assert picture(tab, "paper") == drawn
