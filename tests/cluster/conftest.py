@@ -1,3 +1,5 @@
+from contextlib import ExitStack
+
 import pytest
 
 
@@ -11,17 +13,29 @@ def _one_thread_unless_a_cluster_is_asked_for():
 
 @pytest.fixture(scope="session")
 def workers():
-    """Two worker processes, shared by all tests."""
+    """A function that gives a client of two worker processes, which all tests share."""
     import dask
     from distributed import Client, LocalCluster
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        dask.config.set({"distributed.worker.daemon": False}),
-        LocalCluster(memory_limit="2GiB", silence_logs=50, **options) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    current = ExitStack()
+    clients = []
+
+    def give():
+        try:
+            for client in clients:
+                client.wait_for_workers(2, timeout=20)  # a test before may have killed one
+        except TimeoutError:  # its nanny gave up, and does not start it again either
+            current.close()
+            clients.clear()
+        if not clients:
+            cluster = LocalCluster(memory_limit="2GiB", silence_logs=50, **options)
+            current.enter_context(cluster)
+            clients.append(current.enter_context(Client(cluster, set_as_default=False)))
+        return clients[0]
+
+    with dask.config.set({"distributed.worker.daemon": False}), current:
+        yield give
 
 
 @pytest.fixture
@@ -29,9 +43,6 @@ def client(workers):
     """The cluster as the current one."""
     import dask
 
-    with dask.config.set(scheduler=None), workers.as_current():
-        try:
-            workers.wait_for_workers(2, timeout=60)  # a test before may have killed one
-        except TimeoutError:  # its nanny gave up, as on a machine that is very busy
-            workers.restart(timeout=120)
-        yield workers
+    client = workers()
+    with dask.config.set(scheduler=None), client.as_current():
+        yield client
