@@ -193,7 +193,9 @@ def test_what_was_compiled_once_is_read_from_the_cache_in_the_next_process():
 
 @pytest.mark.long
 def test_every_compiled_function_is_used_here(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # what is called by cached code is not counted
+    monkeypatch.setenv(
+        "NUMBA_CACHE_DIR", str(tmp_path)
+    )  # what is called by cached code is not counted
     counts = use_all()
     never = {
         name
