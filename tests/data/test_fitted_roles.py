@@ -62,3 +62,10 @@ def test_cells_that_a_fitted_role_cannot_read_are_noted(tmp_path, fitted_columns
     assert np.isnan(found["smoker"][1])
     assert any("day: 1 cell is not dates in the form %Y-%m-%d" in note for note in notes)
     assert any("smoker: 1 cell is not no or yes" in note for note in notes)
+
+
+def test_percents_are_noted_as_the_training_rows_may_have_none(tmp_path, fitted_columns):
+    text = "day,paid,smoker\n2020-03-14,45 %,no\n2020-03-14,7 %,no\n"
+    found, notes = read_like(tmp_path, fitted_columns, text)
+    assert found["paid"] == [0.45, 0.07]
+    assert notes == ("paid: '45 %' is 0.45",)

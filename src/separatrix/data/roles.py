@@ -151,7 +151,12 @@ def _numbers_as_fitted(spec: ColumnSpec, category: Category) -> _Column:
     if other is not None and _count_finite(other.values) > _count_finite(parsed.values):
         units = {split_unit(one.convention)[1] for one in (parsed, other)}
         parsed = other if len(units - {""}) < 2 else parsed
-    return _Column(spec, numbers=_finite(parsed.values), notes=parsed.notes)
+    notes = list(parsed.notes)
+    percent = [code for code, text in enumerate(category.values) if "%" in text]
+    if (rows := np.isin(category.codes, percent)).any():  # the training rows may have had none
+        i = int(rows.argmax())
+        notes.append(f"{spec.name}: {category.values[category.codes[i]]!r} is {parsed.values[i]:g}")
+    return _Column(spec, numbers=_finite(parsed.values), notes=notes)
 
 
 def _dates_as_fitted(spec: ColumnSpec, category: Category) -> _Column:
