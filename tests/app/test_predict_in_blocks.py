@@ -103,3 +103,15 @@ def test_a_damaged_page_is_reported_and_nothing_is_written(frame, blocks, tmp_pa
     blocks(64)
     assert "Error" in run("predict", path, data, "--out", out, code=1).output
     assert not out.exists()
+
+
+def test_notes_of_blocks_name_their_rows(frame, blocks, tmp_path):
+    model = make_pipeline(TableEncoder(), LogisticRegression()).fit(
+        frame[["job", "c0"]], frame.c0 > 0
+    )
+    path, data = save(model, tmp_path / "m.model"), tmp_path / "data.parquet"
+    frame.loc[[200, 400], "job"] = "new"
+    frame.to_parquet(data)
+    blocks(64)
+    told = run("predict", path, data).stderr
+    assert told == "note: rows 192 to 255: job: 1 row has values the model has not seen: 'new'\n"

@@ -85,7 +85,7 @@ def test_the_roles_are_saved_and_can_be_replaced(folder):
         **{"x1": "index", "id": "id", "age": "number", "job": "category", "x": "number"},
         **{"salary": "number", "signup": "date", "note": "text"},
     }
-    words = ("--drop", "note,signup", "--category", "age", "--model", "logistic")
+    words = ("--drop", "note", "--drop", "signup", "--category", "age", "--model", "logistic")
     run("fit", folder / "people.csv", *words, "--out", folder / "n", "--quiet")
     found = {spec.name: spec.role for spec in load(folder / "n")[0].columns_}
     assert (found["note"], found["signup"], found["age"]) == ("dropped", "dropped", "codes")

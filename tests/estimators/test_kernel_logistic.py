@@ -15,6 +15,8 @@ from separatrix import (
     KernelLogisticRegressionCV,
     LogisticRegression,
     evaluate,
+    load,
+    save,
 )
 from separatrix.data.splits import random_splits
 from separatrix.errors import DataError, ParameterError
@@ -214,3 +216,9 @@ def test_wrong_searches_are_refused():
         KernelLogisticRegressionCV(estimator=Peer()).fit(X, SPECIES)
     with pytest.raises(ParameterError, match=r"`gammas` .* must be None for Linear\(\)"):
         KernelLogisticRegressionCV(gammas=[1.0], kernels=["linear"]).fit(X, SPECIES)
+
+
+def test_the_search_names_parameters_whose_best_value_is_an_end_of_the_grid(tmp_path):
+    search = KernelLogisticRegressionCV([1e-3, 1e-2], gammas=[1e-4, 0.1, 50.0], cv=3)
+    assert search.fit(X, SPECIES).edges_ == {"C": "largest"}
+    assert load(save(search, tmp_path / "search.model")).edges_ == {"C": "largest"}

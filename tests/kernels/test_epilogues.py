@@ -5,6 +5,7 @@ from separatrix.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from separatrix.kernels.epilogues import (
     EXPONENTIALS,
     Epilogue,
+    _exponentials_of,
     exp_of_distances,
     kernel_block,
     power,
@@ -35,6 +36,16 @@ def test_the_float64_exponential_is_numpys():
     expected = np.exp(-0.3 * np.maximum(sx[:, None] + sz - 2 * P, 0.0))
     exp_of_distances(P, sx, sz, 0.3)
     np.testing.assert_allclose(P, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exponentials_without_the_compiler_are_the_compiled_ones(dtype):
+    rng = np.random.default_rng(1)
+    P, sx, sz = (rng.uniform(1, 2, size).astype(dtype) for size in ((3, 4), 3, 4))
+    compiled = P.copy()
+    exp_of_distances(compiled, sx, sz, 0.3)
+    _exponentials_of(P, sx, sz, 0.3)  # what NUMBA_DISABLE_JIT=1 runs
+    np.testing.assert_allclose(P, compiled, rtol=6e-6)
 
 
 def test_far_samples_have_similarity_zero_to_float32():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +24,7 @@ from separatrix.app.read_data import encoder_of
 from separatrix.data.data_table import ColumnSpec
 from separatrix.data.dataset import Dataset
 from separatrix.data.read_table import table_of
+from separatrix.data.roles import unseen_words
 from separatrix.errors import DataError
 from separatrix.runtime.atomic_files import atomic_write
 
@@ -44,6 +45,8 @@ class BlockPredictor:
         self.model, self.path, self.probabilities = model, path, probabilities
         self.specs = _columns(model)
         self.classes = np.asarray(classes_of(model))
+        self._notes: dict[str, str] = {}
+        self._rows_read = 0
 
     def write(self, out: Path) -> int:
         """Write predictions as CSV, or as Parquet by the name of the file; returns their number."""
@@ -102,10 +105,26 @@ class BlockPredictor:
             batch = next(batches, None)
             if batch is None:
                 return None
-            table = table_of(pa.Table.from_batches([batch]), specs=self.specs).table
-        if encoder_of(self.model) is not None:
+            table, notes = table_of(pa.Table.from_batches([batch]), specs=self.specs)
+        encoder = encoder_of(self.model)
+        if encoder is not None:
+            notes = (*notes, *unseen_words(table, encoder.known_values()))
+        self._keep_notes(notes, len(table))
+        if encoder is not None:
             return Dataset(self.path.name, table, None, kind="table")
         return Dataset(self.path.name, np.ascontiguousarray(table.numbers), None)
+
+    def _keep_notes(self, notes: Sequence[str], rows: int) -> None:
+        """Keep the first note of each column."""
+        self._rows_read += rows
+        for note in notes:
+            where = f"rows {self._rows_read - rows:,} to {self._rows_read - 1:,}: "
+            self._notes.setdefault(note.partition(":")[0], where + note)
+
+    @property
+    def notes(self) -> list[str]:
+        """Cells that could not be read and words that the model has not seen: the first of each column."""
+        return list(self._notes.values())
 
 
 def takes_blocks(model: Any, data: str) -> bool:

@@ -111,12 +111,24 @@ file_options = combine_options(
         help="Rows of a table without a label: set aside, or an error",
     ),
 )
+
+
+def join_repeated(_context: Any, _parameter: Any, given: tuple[str, ...]) -> str | None:
+    """The value of an option of comma-separated names, which may also be repeated."""
+    return ",".join(given) if given else None
+
+
+def columns_option(name: str, help: str) -> Any:
+    """An option that takes names of columns."""
+    return click.option(name, metavar="COLUMNS", multiple=True, callback=join_repeated, help=help)
+
+
 role_options = combine_options(
-    click.option("--drop", metavar="COLUMNS", help="Columns to leave out, e.g. id,name"),
-    click.option("--text", metavar="COLUMNS", help="Columns of free text"),
-    click.option("--date", metavar="COLUMNS", help="Columns of dates"),
-    click.option("--category", metavar="COLUMNS", help="Columns of categories, e.g. zip"),
-    click.option("--number", metavar="COLUMNS", help="Columns of numbers; other cells are missing"),
+    columns_option("--drop", "Columns to leave out, e.g. id,name"),
+    columns_option("--text", "Columns of free text"),
+    columns_option("--date", "Columns of dates"),
+    columns_option("--category", "Columns of categories, e.g. zip"),
+    columns_option("--number", "Columns of numbers; other cells are missing"),
 )
 
 

@@ -14,6 +14,7 @@ from separatrix.cli.common import (
     cluster_option,
     device_option,
     file_options,
+    join_repeated,
     json_option,
     print_message,
     print_notes,
@@ -150,7 +151,12 @@ def _parse_budget(_context: Any, _option: Any, text: str) -> float | None:
 
 @click.command(cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@click.option("--models", help="Comma-separated keys  [default: all models that suit the data]")
+@click.option(
+    "--models",
+    multiple=True,
+    callback=join_repeated,
+    help="Comma-separated keys  [default: all models that suit the data]",
+)
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Number of folds")
 @click.option(
     "--repeats",

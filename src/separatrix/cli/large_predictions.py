@@ -23,6 +23,8 @@ def predict_in_blocks(fitted: Any, data: str, out: Path | None, proba: bool, qui
         blocks.print_csv(sys.stdout)
     else:
         print_message(f"wrote {out}, {blocks.write(out)} rows", quiet=quiet)
+    for note in blocks.notes:
+        print_message(f"note: {note}", quiet=quiet)
     return True
 
 

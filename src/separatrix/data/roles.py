@@ -14,7 +14,7 @@ from separatrix.data.data_table import Category, ColumnSpec, DataTable
 from separatrix.data.dates import find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
-from separatrix.data.numerals import find_boolean
+from separatrix.data.numerals import BOOLEANS, find_boolean, split_unit
 from separatrix.errors import DataError
 from separatrix.types import Vector
 
@@ -30,6 +30,7 @@ _ID_NAME = re.compile(
 _INDEX_NAME = re.compile(r"x1||unnamed: ?[0-9]+|index|rownames|row", re.IGNORECASE)
 _ID_OR_INDEX = re.compile(f"(?:{_ID_NAME.pattern})|(?i:{_INDEX_NAME.pattern})")
 _SAMPLE = 1000  # different texts that decide about words and dates
+_TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
 _SOME_DATES = 0.3  # share of texts that are dates of one form, from which a note says so
 
 
@@ -131,15 +132,59 @@ def apply_roles(columns: ColumnTable, specs: Sequence[ColumnSpec]) -> RoleTable:
 def _as_fitted(spec: ColumnSpec, category: Category) -> _Column:
     """A column of texts in a role that is known."""
     if spec.role == "number":
-        parsed = as_numbers(spec.name, category, spec.format or None, forced=True)
-        assert parsed is not None
-        return _Column(spec, numbers=_finite(parsed.values), notes=parsed.notes)
+        return _numbers_as_fitted(spec, category)
     category = drop_missing_words(category)
     if spec.role == "boolean":
-        return _Column(spec, numbers=_boolean(category, spec.format))
+        found = _boolean(category)
+        notes = _note_lost(spec, category, found, spec.format.replace("/", " or "))
+        return _Column(spec, numbers=found, notes=notes)
     if spec.role == "date":
-        return _Column(spec, numbers=_take(parse_dates(category.values, spec.format), category))
+        return _dates_as_fitted(spec, category)
     return _Column(spec, texts=category)
+
+
+def _numbers_as_fitted(spec: ColumnSpec, category: Category) -> _Column:
+    """Numbers in the notation of the training rows, or in the one of these if it reads more."""
+    parsed = as_numbers(spec.name, category, spec.format or None, forced=True)
+    assert parsed is not None
+    other = as_numbers(spec.name, category) if np.isnan(parsed.values).any() else None
+    if other is not None and _count_finite(other.values) > _count_finite(parsed.values):
+        units = {split_unit(one.convention)[1] for one in (parsed, other)}
+        parsed = other if len(units - {""}) < 2 else parsed
+    notes = list(parsed.notes)
+    percent = [code for code, text in enumerate(category.values) if "%" in text]
+    if (rows := np.isin(category.codes, percent)).any():  # the training rows may have had none
+        i = int(rows.argmax())
+        notes.append(f"{spec.name}: {category.values[category.codes[i]]!r} is {parsed.values[i]:g}")
+    return _Column(spec, numbers=_finite(parsed.values), notes=notes)
+
+
+def _dates_as_fitted(spec: ColumnSpec, category: Category) -> _Column:
+    """Dates in the format of the training rows, or in the one of these if it reads more."""
+    found, format = _take(parse_dates(category.values, spec.format), category), spec.format
+    lost = np.unique(category.codes[np.isnan(found) & (category.codes >= 0)])
+    if len(lost) and (other := find_format([category.values[i] for i in lost], compact=True)):
+        again = _take(parse_dates(category.values, other), category)
+        if _count_finite(again) > _count_finite(found):
+            found, format = again, other
+    notes = _note_lost(spec, category, found, f"dates in the form {format}")
+    if format != spec.format:
+        notes.append(f"{spec.name}: dates as {format}; the model was fitted to {spec.format}")
+    return _Column(spec, numbers=found, notes=notes)
+
+
+def _note_lost(spec: ColumnSpec, category: Category, values: Vector, expected: str) -> list[str]:
+    """A note of the texts that could not be read and count as missing, if there are any."""
+    lost = category.codes[np.isnan(values) & (category.codes >= 0)]
+    if not len(lost):
+        return []
+    shown = format_names([category.values[i] for i in np.unique(lost)], 3)
+    cells = "1 cell is" if len(lost) == 1 else f"{len(lost):,} cells are"
+    return [f"{spec.name}: {cells} not {expected} and count as missing: {shown}"]
+
+
+def _count_finite(values: Vector) -> int:
+    return int(np.isfinite(values).sum())
 
 
 def _assemble(found: Sequence[_Column], rows: int) -> RoleTable:
@@ -229,7 +274,7 @@ def _text_role(name: str, category: Category, asked: str | None) -> _Column:
     if asked is None and (words := find_boolean(shown)):
         text = "/".join(words)
         spec = ColumnSpec(name, "boolean", text, f"{words[0]} and {words[1]}")
-        return _Column(spec, _boolean(category, text))
+        return _Column(spec, _boolean(category))
     if (format := find_format(shown, compact=asked == "date")) is not None:
         found = _take(parse_dates(values, format), category)
         lost = int(np.isnan(found).sum()) - int((codes < 0).sum())
@@ -270,11 +315,9 @@ def _word_role(
     return _Column(ColumnSpec(name, role, "", reason), texts=category)
 
 
-def _boolean(category: Category, words: str) -> Vector:
-    """0 and 1 for the two words, NaN for others."""
-    code = {word: float(i) for i, word in enumerate(words.split("/"))}
-    code |= {"0": 0.0, "1": 1.0}
-    values = np.array([code.get(text.casefold(), np.nan) for text in category.values])
+def _boolean(category: Category) -> Vector:
+    """0 and 1 for words of false and true, NaN for others."""
+    values = np.array([_TRUTH.get(text.casefold(), np.nan) for text in category.values])
     return _take(values, category)
 
 

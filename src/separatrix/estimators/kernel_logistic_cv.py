@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
+from separatrix.estimators.base.grid_widening import GridAxis, edges_of_grid
 from separatrix.estimators.base.kernel_search import CostSearch
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import decision_values, log_probabilities, winners
@@ -65,6 +66,8 @@ class KernelLogisticRegressionCV(CostSearch):
     cv_results_
         Parameters, score of each fold, mean, standard deviation and rank, in scikit-learn's form and
         order (C first).
+    edges_
+        Parameters whose best value is the "smallest" or the "largest" tried, and better than the next.
     best_estimator_
         The `KernelLogisticRegression` trained on all samples with the best cell.
 
@@ -115,7 +118,9 @@ class KernelLogisticRegressionCV(CostSearch):
                 ConvergenceWarning,
             )
         cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
-        self.best_params_ = self._keep_results(cells, scores.reshape(len(cells), len(folds)))
+        table = scores.reshape(len(cells), len(folds))
+        self.edges_ = edges_of_grid({"C": GridAxis(Cs), **grid.axes}, table)
+        self.best_params_ = self._keep_results(cells, table)
         self.best_estimator_: KernelLogisticRegression = clone(model).set_params(
             **self.best_params_
         )

@@ -134,7 +134,8 @@ def _exponentials_double(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> Non
 
 
 def _exponentials_of(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
-    """`_exponentials_single` or `_exponentials_double`, in compiled code."""
+    """`_exponentials_single` or `_exponentials_double` in compiled code; NumPy without the compiler."""
+    P[:] = np.exp(-gamma * np.maximum(sx[:, None] - 2.0 * P + sz, 0.0))
 
 
 @overload(_exponentials_of)

@@ -270,8 +270,8 @@ KINDS = {
             **{**SEARCH, "best_params_": Value()},
             "best_estimator_": s.InnerModel(("KernelLogisticRegression",)),
         },
-        {"cv_results_": Value()},
-        optional="n_features_in_",
+        RESULTS,
+        optional="n_features_in_ edges_",
         copied={"classes_": "best_estimator_.classes_"},
         check=lambda model, sizes: s.check_search(
             model, model.best_estimator_, sizes, "best_estimator_"
