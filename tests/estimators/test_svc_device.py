@@ -437,7 +437,7 @@ def test_a_gpu_that_runs_out_of_memory_in_a_fit_is_an_error_or_said_once(
     gpu, monkeypatch, all_is_worth_it
 ):
     on_cpu = SVC(device="cpu").fit(X, Y)
-    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_on_device", run_out)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda_chunks.solve_on_device", run_out)
     with pytest.raises(MemoryBudgetError, match="SVC ran out of memory on cpu"):
         SVC(device="cuda").fit(X, Y)
 
@@ -467,7 +467,7 @@ def test_a_gpu_that_runs_out_of_memory_in_a_prediction_is_too(gpu, monkeypatch, 
 def test_a_gpu_that_runs_out_of_memory_in_a_search_is_too(gpu, monkeypatch, all_is_worth_it):
     how = {"Cs": [1.0, 10.0], "cv": 2}
     on_cpu = SVCCV(device="cpu", **how).fit(X, Y)
-    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_on_device", run_out)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda_chunks.solve_on_device", run_out)
     with pytest.raises(MemoryBudgetError, match="SVCCV ran out of memory"):
         SVCCV(device="cuda", **how).fit(X, Y)
 

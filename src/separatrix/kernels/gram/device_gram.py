@@ -32,26 +32,28 @@ class DeviceGram:
     """The kernel matrix of prepared samples on a device.
 
     `storage` holds rows; `slots` gives the slot of each row, or -1. A complete matrix has every row in
-    its own slot; otherwise the least recently used rows are evicted.
+    its own slot; otherwise the least recently used rows are evicted, and the storage is allocated when
+    the first rows are loaded.
     """
 
     def __init__(
         self,
-        storage: Tensor,  # shape: (capacity, n)
+        storage: Tensor | None,  # shape: (n, n); None if rows are computed from a source
         diagonal: Tensor,  # shape: (n,); float64
         segments: tuple[slice, ...] | None,
         *,
         source: tuple[Kernel, DeviceVectors] | None = None,
+        capacity: int = 0,
         error: float = 0.0,
     ) -> None:
-        self.device = storage.device
-        self.storage, self._diagonal, self._source, self.error = storage, diagonal, source, error
-        n = storage.shape[1]
+        self.device = diagonal.device
+        self._storage, self._diagonal, self._source, self.error = storage, diagonal, source, error
+        n = len(diagonal)
         self.shape = (n, n)
-        self.dtype = dtype_of(storage)
+        self.dtype = source[1].dtype if source is not None else dtype_of(storage)
         self.segments = segments or (slice(0, n),)
         self.complete = source is None
-        self.capacity = len(storage)
+        self.capacity = n if self.complete else capacity
         slots = torch.arange(n, dtype=torch.int32, device=self.device)
         self.slots = slots if self.complete else torch.full_like(slots, -1)
         if not self.complete:
@@ -59,8 +61,33 @@ class DeviceGram:
             self._last_use = torch.zeros(self.capacity, dtype=torch.int64, device=self.device)
             self._clock = 0
 
+    @property
+    def storage(self) -> Tensor:
+        """Kernel values in memory, (capacity, n)."""
+        if self._storage is None:
+            assert self._source is not None
+            kind = self._source[1].X.dtype
+            shape = (self.capacity, self.shape[1])
+            self._storage = torch.empty(shape, dtype=kind, device=self.device)
+        return self._storage
+
+    @storage.setter
+    def storage(self, values: Tensor) -> None:
+        self._storage = values
+
+    @property
+    def memory(self) -> int:
+        """Bytes of kernel values that may be in memory."""
+        return self.capacity * self.shape[1] * self.dtype.itemsize
+
     def diagonal(self) -> Tensor:
         return self._diagonal
+
+    def part(self, rows: Tensor, segments: tuple[slice, ...], memory: int) -> DeviceGram:
+        """The kernel matrix of some rows, in the form that fits so many bytes."""
+        assert self._source is not None
+        kernel, vectors = self._source
+        return gram_of_vectors(kernel, vectors.take(rows), memory, segments)
 
     def load_rows(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
         """Storage, and the slot of every row; valid for these distinct rows until the next call.
@@ -108,14 +135,15 @@ class DeviceGram:
         return vectors.take(rows).kernel_values(kernel, vectors.take(columns))
 
     def __repr__(self) -> str:
-        n, size = self.shape[0], self.storage.numel() * self.dtype.itemsize
-        kept = "" if self.complete else f"{self.capacity} rows in "
-        return f"DeviceGram({n} x {n}, {self.dtype}, {kept}{in_words(size)} on {self.device})"
+        n, kept = self.shape[0], "" if self.complete else f"{self.capacity} rows in "
+        return (
+            f"DeviceGram({n} x {n}, {self.dtype}, {kept}{in_words(self.memory)} on {self.device})"
+        )
 
     def _rows_at_once(self) -> int:
         limit = BLOCK_BYTES
         if not self.complete:  # storage is three quarters of the memory budget
-            limit = min(limit, self.storage.numel() * self.dtype.itemsize // 3)
+            limit = min(limit, self.memory // 3)
         return rows_that_fit(self.shape[1] * self.dtype.itemsize, limit, most=PRODUCT_ROWS)
 
     def _compute_rows(self, rows: Tensor) -> Tensor:
@@ -159,12 +187,12 @@ def gram_of_vectors(
             f"one row of the kernel matrix of {n} samples takes {in_words(row)}, and {in_words(budget)} "
             f"hold fewer than {min(LEAST_ROWS, n)} of them; raise `cache_size` or train on fewer samples"
         )
-    storage = torch.empty((capacity, n), dtype=vectors.X.dtype, device=vectors.X.device)
     return DeviceGram(
-        storage,
+        None,
         _diagonal(kernel, vectors),
         segments,
         source=(kernel, vectors),
+        capacity=capacity,
         error=_error(kernel, vectors),
     )
 

@@ -23,6 +23,7 @@ from separatrix.solvers.svm.working_set import ALPHA, SMALLEST_CURVATURE, solve_
 Tensor = Any
 TILE_ROWS, TILE_COLUMNS = 8, 128  # of a tile that one program gathers
 ADDED_ROWS, ADDED_COLUMNS = 8, 512  # of the matrix that one program adds at a time
+MOST_SUMS = 16  # problems for which one program adds the rows of a tile
 WARPS = 8  # of a program that solves a tile
 CURVATURE = tl.constexpr(SMALLEST_CURVATURE)
 
@@ -108,6 +109,21 @@ def add_rows(
         own = columns[layout[problem], :-1].long()
         K = storage[slots[rows[number, :used]].long()][:, own]
         F[problem, :-1] += steps[number, :used] @ K.to(torch.float64)
+
+
+def sum_rows(tile: Tensor, steps: Tensor) -> Tensor:
+    """Rows of a tile of kernel values, (u, m), each times its step of each problem, (p, u): (p, m), float64."""
+    if not runs_triton(tile.device):
+        return steps @ tile.to(torch.float64)
+    (u, m), p = tile.shape, len(steps)
+    sums = torch.empty((p, m), dtype=torch.float64, device=tile.device)
+    problems = min(triton.next_power_of_2(p), MOST_SUMS)
+    columns = ADDED_COLUMNS // problems
+    _sum_rows[(triton.cdiv(m, columns), triton.cdiv(p, problems))](
+        sums, tile, steps.contiguous(), u, m, p, tile.stride(0),
+        PROBLEMS=problems, ROWS=ADDED_ROWS, COLUMNS=columns,
+    )  # fmt: skip
+    return sums
 
 
 @triton.jit
@@ -223,3 +239,24 @@ def _add(  # type: ignore[no-untyped-def]
         start += ROWS
     at = F + problem * stride + column
     tl.store(at, tl.load(at, mask=inside, other=0.0) + total, mask=inside)
+
+
+@triton.jit
+def _sum_rows(  # type: ignore[no-untyped-def]
+    sums, tile, steps, u, m, p, stride,
+    PROBLEMS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    problem = tl.program_id(1) * PROBLEMS + tl.arange(0, PROBLEMS)
+    inside, wanted = column < m, problem < p
+    total = tl.zeros((PROBLEMS, COLUMNS), dtype=tl.float64)
+    for start in range(0, u, ROWS):
+        row = start + tl.arange(0, ROWS)
+        used = row < u
+        where = tile + row.to(tl.int64)[:, None] * stride + column[None, :]
+        values = tl.load(where, mask=used[:, None] & inside[None, :], other=0.0).to(tl.float64)
+        own = steps + problem.to(tl.int64)[:, None] * u + row[None, :]
+        step = tl.load(own, mask=wanted[:, None] & used[None, :], other=0.0)
+        total += tl.sum(step[:, :, None] * values[None, :, :], axis=1)
+    at = sums + problem.to(tl.int64)[:, None] * m + column[None, :]
+    tl.store(at, total, mask=wanted[:, None] & inside[None, :])
