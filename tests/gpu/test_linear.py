@@ -173,7 +173,9 @@ def test_what_has_no_solver_there_is_refused_in_a_sentence():
         with case(model), refused(DeviceError, word, "device='cpu'"):
             fitted(model, "cuda", X, y)
     with refused(DeviceError, "sparse samples"):
-        fitted(s.GaussianNB(), "cuda", scipy.sparse.csr_array(X), y)
+        fitted(s.PolynomialMap(2), "cuda", scipy.sparse.csr_array(X), y).transform(
+            scipy.sparse.csr_array(X)
+        )
     with refused(DataError, "Negative"):
         fitted(s.MultinomialNB(), "cuda", tensor(-X), y)
     with refused(ValueError, "NaN"):

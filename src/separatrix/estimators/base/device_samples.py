@@ -115,9 +115,8 @@ def sample_policy(
     model: Any, X: Any, *, passes: bool = False, obstacle: str | None = None
 ) -> DevicePolicy:
     """Where a model reads samples X; a model without a `device` stays on the CPU."""
-    if issparse(X):
-        obstacle = "sparse samples"
-    large = passes and X is not None and X.shape[0] * X.shape[1] >= LARGE_VALUES
+    dense_rows = X is not None and not issparse(X)  # "auto" leaves sparse ones where they are
+    large = passes and dense_rows and X.shape[0] * X.shape[1] >= LARGE_VALUES
     device = getattr(model, "device", "cpu")
     arrays = () if X is None else (X,)
     return DevicePolicy(type(model).__name__, device, arrays, large, obstacle)

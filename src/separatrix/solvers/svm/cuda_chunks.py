@@ -6,10 +6,10 @@ problems on it are solved as `cuda.py` does. Then the errors of the other rows a
 of kernel values of changed rows with all others, each used once and never stored. Three things keep these
 tiles few:
 
-levels      the first chunks come from an even sample of each class, then from four times as many rows, up to
-            all: most support vectors are found where a look at all rows is cheap
-shrinking   once all rows of a level were looked at, those that are far from violating are left out, until
-            no other row violates; then their errors are brought up to date and they are looked at again
+levels      the first chunks come from an even sample of each class, then from four times as many rows,
+            up to all: most support vectors are found where a look at all rows is cheap
+shrinking   once all rows of a level were looked at, those far from violating are left out, until no other
+            row violates; then their errors are brought up to date and they are looked at again
 pairs       only rows that changed in a problem are multiplied with the rows of that problem's segments
 
 Termination: a chunk holds every row with a coefficient and the worst violators, so its solution raises
@@ -139,7 +139,7 @@ class ChunkedBatch(DeviceBatch):
         return going & (self.stop == "")
 
     def _widen(self) -> bool:
-        """Look at more rows: those that were left out, then those of the next level; False if none is left."""
+        """Look at rows that were left out, or at those of the next level; False if there are none."""
         if self._catch_up():
             return True
         if self.stride == 1:
@@ -160,12 +160,12 @@ class ChunkedBatch(DeviceBatch):
         return True
 
     def _choose_chunk(self, keys: ViolationKeys, going: Codes) -> Tensor | None:
-        """Rows with coefficients and violators of some problems, (n,); None if the first alone do not fit."""
+        """Rows with coefficients, and violators, of some problems, (n,); None if they do not fit."""
         some = self._on(going)
         columns = self.layouts.columns[self.layout[some]].long()
         chunk = torch.zeros(self.gram.shape[0], dtype=torch.bool, device=self.gram.device)
         chunk[columns[self.all.b[some] != 0]] = True
-        room = self._room() - int(chunk.sum())
+        room = self.gram.largest_part(self._memory(), MOST_RECOMPUTED) - int(chunk.sum())
         if room < min(2 * self.w, self.gram.shape[0]):
             return None
         above = self._above(keys)[some]
@@ -182,14 +182,9 @@ class ChunkedBatch(DeviceBatch):
             chunk[columns.gather(1, worst.indices)[worst.values > -torch.inf]] = True
         return chunk
 
-    def _room(self) -> int:
-        """Rows of the largest chunk."""
-        memory = MOST_RECOMPUTED * min(self.gram.memory, self._free())
-        return int((memory / self.gram.dtype.itemsize) ** 0.5)
-
-    def _free(self) -> int:
-        """Bytes for the kernel values of a chunk; tiles and temporary state need the rest."""
-        return free_bytes(self.gram.device) * 3 // 4
+    def _memory(self) -> int:
+        """Bytes for the kernel values of a chunk; tiles and temporary state need the rest of what is free."""
+        return min(int(self.gram.budget), free_bytes(self.gram.device) * 3 // 4)
 
     def _solve_chunk(self, chunk: Tensor, going: Codes, violation: Vector, same_rows: bool) -> None:
         """Solve some problems on the rows of a chunk, and bring the errors of near rows up to date."""
@@ -211,9 +206,7 @@ class ChunkedBatch(DeviceBatch):
         rows = torch.nonzero(chunk)[:, 0]
         here = as_numpy(rows)
         cuts = [np.searchsorted(here, (s.start, s.stop)).tolist() for s in self.gram.segments]
-        gram = self.gram.part(
-            rows, tuple(slice(*cut) for cut in cuts), min(self.gram.memory, self._free())
-        )
+        gram = self.gram.part(rows, tuple(slice(*cut) for cut in cuts), self._memory())
         problems, boxes = [], {}
         for number in going:
             problem = self.problems[number]

@@ -112,7 +112,7 @@ def add_rows(
 
 
 def sum_rows(tile: Tensor, steps: Tensor) -> Tensor:
-    """Rows of a tile of kernel values, (u, m), each times its step of each problem, (p, u): (p, m), float64."""
+    """Rows of a tile of kernel values, (u, m), times their steps, (p, u), summed in float64: (p, m)."""
     if not runs_triton(tile.device):
         return steps @ tile.to(torch.float64)
     (u, m), p = tile.shape, len(steps)
