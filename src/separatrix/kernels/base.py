@@ -46,7 +46,7 @@ class Kernel(ABC):
 
     @property
     def absolute_distances(self) -> bool:
-        """Whether `apply` is a function of sums of absolute differences, given as products and norms of 0."""
+        """Whether `apply` is a function of sums of absolute differences, given as products."""
         return False
 
     @property

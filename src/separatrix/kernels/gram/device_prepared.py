@@ -13,7 +13,7 @@ from separatrix.errors import DataError
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.device_epilogues import absolute_distances
 from separatrix.kernels.prepared import MOSTLY_USED, SMALL, TOLERANCE, precision
-from separatrix.runtime.blocks import rows_that_fit
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, as_tensor, is_tensor
 from separatrix.runtime.device_sparse import DeviceCsr, pair_products
 from separatrix.types import Vector
@@ -109,10 +109,12 @@ def prepare_on(
     X = to_device(X, device)
     if order is not None:
         X = X[torch.as_tensor(order, device=device)]
+    if (
+        kernel.absolute_distances
+    ):  # a feature that is 0 in all of X still is a distance to other samples
+        ready, squares = _convert(X, torch.float64, None, None)
+        return DeviceVectors(ready, squares, None, None, _extremes(squares), distances=True)
     centre, used = _columns(X, centred=kernel.translation_invariant)
-    if kernel.absolute_distances:
-        ready, squares = _convert(X, torch.float64, centre, used)
-        return DeviceVectors(ready, squares, centre, used, _extremes(squares), distances=True)
     values = len(X) * max(part.shape[0] for part in (X, *others))
     dtype = torch.float32 if values > SMALL else torch.float64
     ready, squares = _convert(X, dtype, centre, used)
@@ -184,4 +186,4 @@ def _extremes(*squares: Tensor) -> Vector:
 
 def blocks_of(X: Any) -> Any:
     """Blocks of rows whose values in float64 fit in memory."""
-    return rowblocks_of(len(X), rows_that_fit(8 * max(1, X.shape[1]), BLOCK_BYTES))
+    return row_blocks(len(X), rows_that_fit(8 * max(1, X.shape[1]), BLOCK_BYTES))

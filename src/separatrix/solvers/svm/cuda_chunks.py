@@ -183,7 +183,7 @@ class ChunkedBatch(DeviceBatch):
         return chunk
 
     def _memory(self) -> int:
-        """Bytes for the kernel values of a chunk; tiles and temporary state need the rest of what is free."""
+        """Bytes for the kernel values of a chunk; tiles and temporary state need the rest."""
         return min(int(self.gram.budget), free_bytes(self.gram.device) * 3 // 4)
 
     def _solve_chunk(self, chunk: Tensor, going: Codes, violation: Vector, same_rows: bool) -> None:
