@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,9 +85,11 @@ class DeviceCsr:
 
     def products(self, Z: Tensor) -> Tensor:
         """x . z for all pairs with dense rows, (n, m)."""
-        matrix = torch.sparse_csr_tensor(
-            self.starts, self.columns, self.values, self.shape, check_invariants=False
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # torch calls its sparse tensors a beta
+            matrix = torch.sparse_csr_tensor(
+                self.starts, self.columns, self.values, self.shape, check_invariants=False
+            )
         return matrix @ Z.T.contiguous()
 
     def _row_of_each(self) -> Tensor:

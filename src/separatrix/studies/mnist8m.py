@@ -71,8 +71,8 @@ def experiment(
 ) -> Experiment:
     """One step per size, each from the coefficients of the one before.
 
-    `sizes` may be a text such as "60000,250000"; None: up to 8,100,000 with a GPU, 4,000 without. `gamma` is
-    that of pixels from 0 to 1, `test_size` the share of the test part. A quick run takes 400 digits.
+    `sizes` may be a text such as "60000,250000"; None: up to 8,100,000 with a GPU, 4,000 without. `gamma`
+    is that of pixels from 0 to 1, `test_size` the share of the test part. A quick run takes 400 digits.
     """
     require_real(NAME, "C", C, above=0)
     require_real(NAME, "gamma", gamma, above=0)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PUBLISHED = (8_100_000, 0.67, "Loosli, Canu and Bottou 2007, eight days of one CPU")
 
+CERTIFICATE = ("violation", "gap", "checked_violation", "checked_gap")
+
 
 class SizeRow(NamedTuple):
     """One size of the results table."""
@@ -29,9 +31,10 @@ def page(results: Results) -> Page:
     """Error, time, support vectors and certificates of all sizes."""
     sizes = _sizes(results)
     last = sizes[-1]
+    first = f"with {sizes[0].images:,} it is {100 * sizes[0].error:.2f} %"
     summary = [
         f"With {last.images:,} images the test error is {100 * last.error:.2f} %, after "
-        f"{last.fit_seconds:.1f} s of training; with {sizes[0].images:,} it is {100 * sizes[0].error:.2f} %.",
+        f"{last.fit_seconds:.1f} s of training; {first}.",
         f"The largest violation of all sizes is {max(one.values['violation'] for one in sizes):.1e}, "
         f"{max(one.values['checked_violation'] for one in sizes):.1e} where it was computed again.",
     ]
@@ -93,7 +96,7 @@ def _certificates(sizes: list[SizeRow]) -> Section:
     rows = [
         (
             one.images,
-            *(f"{one.values[name]:.1e}" for name in ("violation", "gap", "checked_violation", "checked_gap")),
+            *(f"{one.values[name]:.1e}" for name in CERTIFICATE),
             int(one.values["unfinished"]),
             one.gram,
         )
