@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from separatrix.kernels.base import Kernel
-from separatrix.kernels.gram.device_prepared import DeviceVectors, blocks_of
+from separatrix.kernels.gram.device_prepared import DeviceVectors, double_blocks
 from separatrix.kernels.prepared import SMALL, precision
 from separatrix.kernels.vector_kernels import Gaussian
 
@@ -69,7 +69,7 @@ def prepare_bytes(
     n = len(X) if order is None else len(order)
     ready = torch.zeros((n, d + -d % FEATURES), dtype=torch.int8, device=X.device)
     squares = torch.empty(n, dtype=torch.int32, device=X.device)
-    for rows in blocks_of(X):
+    for rows in double_blocks(X):
         part = X[rows] if order is None else X[order[rows]]
         part = part.to(torch.int32) - centre.to(torch.int32)
         squares[rows] = part.square().sum(dim=1, dtype=torch.int32)

@@ -65,7 +65,7 @@ class DeviceVectors:
         """Whether these are precise enough for products with other samples."""
         if self.dtype == np.float64:
             return True
-        squares = torch.cat([self.like(Z[rows]).squares for rows in blocks_of(Z)])
+        squares = torch.cat([self.like(Z[rows]).squares for rows in double_blocks(Z)])
         own = torch.as_tensor(self.exact_squares, device=squares.device)
         sizes = _extremes(squares.to(torch.float64), own)
         if not np.isfinite(sizes[1]):
@@ -148,7 +148,7 @@ def _columns(X: Tensor, *, centred: bool) -> tuple[Tensor | None, Tensor | None]
     first = X[0] if centred else torch.zeros_like(X[0])
     differs = torch.zeros(X.shape[1], dtype=torch.bool, device=X.device)
     total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
-    for rows in blocks_of(X):
+    for rows in double_blocks(X):
         differs |= (X[rows] != first).any(dim=0)
         if centred:
             total += X[rows].sum(dim=0, dtype=torch.float64)
@@ -168,7 +168,7 @@ def _convert(
         (len(X), X.shape[1] if used is None else len(used)), dtype=dtype, device=X.device
     )
     squares = torch.empty(len(X), dtype=torch.float64, device=X.device)
-    for rows in blocks_of(X):
+    for rows in double_blocks(X):
         part = X[rows].dense() if isinstance(X, DeviceCsr) else X[rows]
         part = part.to(torch.float64)
         part = (part if centre is None else part - centre).to(dtype)  # the difference is float64
@@ -184,6 +184,6 @@ def _extremes(*squares: Tensor) -> Vector:
     return np.array([least if np.isfinite(least) else largest, largest])
 
 
-def blocks_of(X: Any) -> Any:
+def double_blocks(X: Any) -> Any:
     """Blocks of rows whose values in float64 fit in memory."""
     return row_blocks(len(X), rows_that_fit(8 * max(1, X.shape[1]), BLOCK_BYTES))
