@@ -172,10 +172,9 @@ def test_what_has_no_solver_there_is_refused_in_a_sentence():
     ):
         with case(model), refused(DeviceError, word, "device='cpu'"):
             fitted(model, "cuda", X, y)
+    features = s.PolynomialMap(2, device="cuda").fit(X)
     with refused(DeviceError, "sparse samples"):
-        fitted(s.PolynomialMap(2), "cuda", scipy.sparse.csr_array(X), y).transform(
-            scipy.sparse.csr_array(X)
-        )
+        features.transform(scipy.sparse.csr_array(X))
     with refused(DataError, "Negative"):
         fitted(s.MultinomialNB(), "cuda", tensor(-X), y)
     with refused(ValueError, "NaN"):
@@ -246,7 +245,7 @@ def test_labels_on_the_card_get_their_codes_there():
                 assert there.classes_.dtype == labels.dtype
                 np.testing.assert_array_equal(as_numpy(there.predict(tensor(X))), here.predict(X))
     with refused(DataError, "at least 2 classes; got one class, 4"):
-        fitted(s.GaussianNB(), "cuda", tensor(X), tensor(np.full(300, 4)))
+        fitted(s.LogisticRegression(), "cuda", tensor(X), tensor(np.full(300, 4)))
     with refused(DataError, "X has 300 samples, but y has 299 labels"):
         fitted(s.GaussianNB(), "cuda", tensor(X), tensor(y[:299]))
     with refused(ValueError, "NaN"):
