@@ -32,8 +32,12 @@ class DeviceCsr:
         known = X.data.dtype in (np.float32, np.float64)
         values = X.data if known else X.data.astype(np.float64)
         starts, columns = (part.astype(np.int64) for part in (X.indptr, X.indices))
-        tensors = (torch.as_tensor(part, device=device) for part in (starts, columns, values))
-        return cls(*tensors, int(X.shape[1]))
+        return cls(
+            torch.as_tensor(starts, device=device),
+            torch.as_tensor(columns, device=device),
+            torch.as_tensor(values, device=device),
+            int(X.shape[1]),
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
