@@ -237,7 +237,8 @@ def _last_starts(
     """
     if len(last_fits) != len(problems):
         return None
-    diagonal, starts = np.zeros(len(order)), []
+    diagonal = np.zeros(len(order))
+    starts: list[Vector] = []
     n = 1 + max(int(part.max(initial=0)) for part in (order, *(fit.rows for fit in last_fits)))
     for problem, fit in zip(problems, last_fits, strict=True):
         layout = RowLayout.of(gram, problem.sides, diagonal)

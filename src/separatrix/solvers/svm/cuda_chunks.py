@@ -136,7 +136,8 @@ class ChunkedBatch(DeviceBatch):
             if close.any():
                 _, primal, dual, _ = (as_numpy(part) for part in objectives(self.all))
                 going |= close & (_relative_gaps(primal, dual) > self.gaps)
-        return going & (self.stop == "")
+        found: Flags = going & (self.stop == "")
+        return found
 
     def _widen(self) -> bool:
         """Look at rows that were left out, or at those of the next level; False if there are none."""
@@ -207,7 +208,8 @@ class ChunkedBatch(DeviceBatch):
         here = as_numpy(rows)
         cuts = [np.searchsorted(here, (s.start, s.stop)).tolist() for s in self.gram.segments]
         gram = self.gram.part(rows, tuple(slice(*cut) for cut in cuts), self._memory())
-        problems, boxes = [], {}
+        problems: list[SvmProblem] = []
+        boxes: dict[int, Vector] = {}
         for number in going:
             problem = self.problems[number]
             box = boxes.setdefault(id(problem.box), problem.box[here])
