@@ -100,7 +100,7 @@ class DeformedDigits:
         """Images number start to stop, (stop - start, 784), uint8."""
         require_integer("DeformedDigits.images", "start", start, least=0)
         require_integer("DeformedDigits.images", "stop", stop, least=start + 1)
-        return self.take(range(start, stop))
+        return self.take(np.arange(start, stop))
 
     def take(self, numbers: Any) -> Any:
         """Images of any numbers, (n, 784), uint8, such as those of support vectors."""

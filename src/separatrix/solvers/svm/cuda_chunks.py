@@ -40,7 +40,8 @@ Tensor = Any
 FIRST_LEVEL = 32_768  # rows of the first level, at least
 GROWTH = 4  # of the rows from level to level
 LEVEL_TOL = 0.05  # violation at which the next level is looked at
-MOST_RECOMPUTED = 4  # a chunk's matrix may take so many times the memory: its rows are then cached
+MOST_RECOMPUTED = 16  # a chunk's matrix may take so many times the memory: its rows are then cached
+TEMPORARY_ARRAYS = 12  # of float64, for each row of each problem, while rows are looked at
 NEAR = 0.25  # errors by which a row may miss a violation and is still looked at
 TILE_ROWS, TILE_BYTES = 4096, 2**29  # of kernel values of changed rows with others, at a time
 UNLIMITED = np.iinfo(np.int64).max
@@ -185,7 +186,8 @@ class ChunkedBatch(DeviceBatch):
 
     def _memory(self) -> int:
         """Bytes for the kernel values of a chunk; tiles and temporary state need the rest."""
-        return min(int(self.gram.budget), free_bytes(self.gram.device) * 3 // 4)
+        state = 8 * TEMPORARY_ARRAYS * self.all.b.numel()
+        return min(int(self.gram.budget), max(0, free_bytes(self.gram.device) - state) * 4 // 5)
 
     def _solve_chunk(self, chunk: Tensor, going: Codes, violation: Vector, same_rows: bool) -> None:
         """Solve some problems on the rows of a chunk, and bring the errors of near rows up to date."""
@@ -217,7 +219,11 @@ class ChunkedBatch(DeviceBatch):
             at = self._positions(number, own)
             start, errors = (as_numpy(part[number, at]) for part in (self.all.b, self.all.F))
             problems.append(SvmProblem(problem.sides, box, np.abs(start), errors))
-        return solve_in_groups(gram, problems, rule, self.monitor.inner())
+        fits = solve_in_groups(gram, problems, rule, self.monitor.inner())
+        del gram
+        if self.gram.device.type == "cuda":
+            torch.cuda.empty_cache()  # the next chunk's matrix has another size, and needs all of it
+        return fits
 
     def _shrink(self, chunk: int) -> None:
         """Leave out rows far from violating, if there are many beside those of a chunk of so many."""
