@@ -4,6 +4,9 @@ Coefficients are signed: b = alpha y lies between `low` and `high`, one of which
 I_up while b < high and in I_down while b > low. `slots` gives the slot of a kernel row in `storage`,
 `columns` the row of the matrix that each row of a problem is.
 
+Numbers of rows are not specialized where values are read by index: one program for all sizes, not one for
+each divisor of them.
+
 Triton runs them on a GPU, its interpreter on the CPU. Without either, torch and the compiled loops of
 `working_set.py` do the same to the same memory.
 """
@@ -128,7 +131,7 @@ def sum_rows(tile: Tensor, steps: Tensor) -> Tensor:
     return sums.sum(dim=0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def _gather(  # type: ignore[no-untyped-def]
     tiles, storage, slots, rows, n, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ):
@@ -213,7 +216,7 @@ def _solve(  # type: ignore[no-untyped-def]
     tl.store(made + problem, step)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "r", "stride"])
 def _add(  # type: ignore[no-untyped-def]
     F, storage, slots, columns, layout, problems, rows, steps, count,
     n, r, stride, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
@@ -243,7 +246,7 @@ def _add(  # type: ignore[no-untyped-def]
     tl.store(at, tl.load(at, mask=inside, other=0.0) + total, mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["u", "p"])
 def _sum_rows(  # type: ignore[no-untyped-def]
     sums, tile, steps, u, m, p, stride,
     PROBLEMS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
