@@ -134,8 +134,8 @@ def rows1m():
     """SVC on 1,000,000 x 50, two overlapping classes, from NumPy, after compilation."""
     X, y = clusters(MILLION)
     X_test, y_test = clusters(20_000)
-    for n in (5000, 220_000):  # the matrix of the second does not fit
-        SVC(device="cuda").fit(X[:n], y[:n]).predict(X_test[:100])
+    for n, memory in ((5000, None), (20_000, 150.0)):  # the second in chunks of rows
+        SVC(device="cuda", cache_size=memory).fit(X[:n], y[:n]).predict(X_test[:100])
     model = SVC(device="cuda", time_limit=60.0)
     times, _ = timed(lambda: model.fit(X, y), repeat=3)
     support = len(model.support_)

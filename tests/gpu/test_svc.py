@@ -114,8 +114,8 @@ def test_chunks_of_levels_give_the_machine_of_the_whole_matrix():
 
     X, y = clouds(size(20_000, 700), classes=3)
     scaled = np.rint(20 * (X - X.min())).astype(np.uint8)
-    before = cuda_chunks.FIRST_LEVEL
-    cuda_chunks.FIRST_LEVEL = len(X) // 20
+    before = cuda_chunks.FIRST_LEVEL, cuda_chunks.LEAST_CACHED
+    cuda_chunks.FIRST_LEVEL, cuda_chunks.LEAST_CACHED = len(X) // 20, 1
     try:
         for samples, gamma in ((X, 0.5), (scaled, 0.5 / 400)):
             with case(samples.dtype):
@@ -127,7 +127,7 @@ def test_chunks_of_levels_give_the_machine_of_the_whole_matrix():
                 assert parts.violation_.max() <= 1e-3
                 require_same_machine(parts, whole, samples.astype(float), y)
     finally:
-        cuda_chunks.FIRST_LEVEL = before
+        cuda_chunks.FIRST_LEVEL, cuda_chunks.LEAST_CACHED = before
 
 
 def test_a_gap_as_the_rule_to_stop_is_reached():

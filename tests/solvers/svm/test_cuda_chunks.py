@@ -22,6 +22,7 @@ MEMORY = 8 * ROWS * 400  # of 700 rows
 def solved(monkeypatch):
     """Rows of each chunk, its level and what is near; small levels, so that there are several."""
     monkeypatch.setattr(chunks, "FIRST_LEVEL", 40)
+    monkeypatch.setattr(chunks, "LEAST_CACHED", 1)
     monkeypatch.setattr(cuda, "WORKING_SET", 64)
     seen, solve = [], chunks.ChunkedBatch._solve_chunk
 
@@ -127,3 +128,14 @@ def test_progress_is_reported_in_the_steps_of_the_cpu_solver(solved):
     solve_svms(helpers.on_device(X, segments, memory=MEMORY), problems, monitor=monitor)
 
     assert len(steps) == 3 * TICKS
+
+
+def test_a_matrix_of_which_many_rows_fit_is_solved_by_cached_rows(solved, monkeypatch):
+    X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=1.0)
+    gram = helpers.on_device(X, segments, memory=MEMORY)
+    monkeypatch.setattr(chunks, "LEAST_CACHED", 3)
+    solve_svms(gram, problems)
+    assert not solved
+    monkeypatch.setattr(chunks, "LEAST_CACHED", 1)
+    solve_svms(gram, problems)
+    assert solved

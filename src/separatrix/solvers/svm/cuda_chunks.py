@@ -37,6 +37,9 @@ from separatrix.solvers.svm.triton import sum_rows
 from separatrix.types import Codes, Flags, Vector
 
 Tensor = Any
+LEAST_CACHED = (
+    8  # one kernel row in so many must fit for a cache of rows: fewer are computed too often
+)
 FIRST_LEVEL = 32_768  # rows of the first level, at least
 GROWTH = 4  # of the rows from level to level
 LEVEL_TOL = 0.05  # violation at which the next level is looked at
@@ -50,13 +53,14 @@ UNLIMITED = np.iinfo(np.int64).max
 def solve_on_device(
     gram: Any, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
 ) -> list[SvmFit]:
-    """Solve every problem over a `DeviceGram`: at once if the matrix fits, else in chunks.
+    """Solve every problem over a `DeviceGram`: at once if the matrix nearly fits, else in chunks.
 
     A limit on the number of steps, a gap as the only tolerance and hard margins need the order of steps
     over all rows: then kernel rows are cached instead.
     """
     plain = (
         gram.complete
+        or gram.capacity * LEAST_CACHED >= gram.shape[0]
         or rule.tol == np.inf
         or rule.max_iter < UNLIMITED
         or any(np.isinf(problem.box).any() for problem in problems)
