@@ -190,7 +190,7 @@ class ChunkedBatch(DeviceBatch):
 
     def _memory(self) -> int:
         """Bytes for the kernel values of a chunk; tiles and temporary state need the rest."""
-        state = 8 * TEMPORARY_ARRAYS * self.all.b.numel()
+        state = 8 * TEMPORARY_ARRAYS * int(self.all.b.numel())
         return min(int(self.gram.budget), max(0, free_bytes(self.gram.device) - state) * 4 // 5)
 
     def _solve_chunk(self, chunk: Tensor, going: Codes, violation: Vector, same_rows: bool) -> None:
