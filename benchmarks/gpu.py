@@ -2,16 +2,19 @@
 
 Needs torch, Triton, NumPy, SciPy, scikit-learn and numba only. Prints sections in the format of RESULTS.md,
 and writes the results to FILE after each suite. A suite that fails is reported and the next one runs.
+`figures` is all suites of one figure each, with its floor; `--time-limit` stops a suite that takes longer.
 `--plot FILE` draws docs/gpu_scaling.svg from such a file, `--keep FILE` puts its sections into RESULTS.md;
 neither needs a GPU.
 """
 
 import argparse
 import json
+import signal
 import sys
 import time
 import traceback
 import warnings
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
 from inspect import cleandoc
@@ -34,7 +37,21 @@ MODULES = {
     "linear": "gpu_linear",
     "deformed": "gpu_linear",
     "digits": "gpu_digits",
+    "grid": "gpu_grid",
+    "softmax": "gpu_figures",
+    "binary": "gpu_figures",
+    "lda_host": "gpu_figures",
+    "mnist1m": "gpu_figures",
+    "mnist8m": "gpu_figures",
+    "rows1m": "gpu_figures",
+    "floor60k": "gpu_figures",
+    "first": "gpu_figures",
 }
+# one figure each, with its floor
+FIGURES = (
+    *("softmax", "binary", "lda_host", "rows1m", "floor60k", "first", "grid", "neighbors"),
+    *("virtual", "mnist8m"),
+)
 
 
 def main(arguments):
@@ -49,11 +66,9 @@ def main(arguments):
     reason = missing_gpu_reason()
     if reason:
         sys.exit(f"error: {reason}")
-    if options.time_limit:
-        import_module("benchmarks.gpu_million").TIME_LIMIT = options.time_limit
     results = {}
-    for name in options.suites or MODULES:
-        results[name] = run_suite(name)
+    for name in chosen_suites(options.suites):
+        results[name] = run_suite(name, options.time_limit)
         print(results[name]["section"], flush=True)
         if options.out:
             Path(options.out).write_text(json.dumps(results, indent=1) + "\n")
@@ -64,14 +79,36 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
     parser.add_argument("suites", nargs="*", metavar="suite", help=f"of {', '.join(MODULES)}")
     parser.add_argument("--out", metavar="FILE", help="also write all figures as JSON")
-    parser.add_argument("--time-limit", type=float, metavar="S", help="of each size of `million`")
+    parser.add_argument("--time-limit", type=float, metavar="S", help="seconds of a suite")
     parser.add_argument("--plot", metavar="FILE", help="draw docs/gpu_scaling.svg from a JSON file")
     parser.add_argument("--keep", metavar="FILE", help="put a JSON file's sections into RESULTS.md")
     options = parser.parse_args(arguments)
-    unknown = set(options.suites) - set(MODULES)
+    unknown = set(options.suites) - set(MODULES) - {"figures"}
     if unknown:
         parser.error(f"no suite {sorted(unknown)}; there are {list(MODULES)}")
     return options
+
+
+def chosen_suites(names):
+    """The suites of these names; all without names, and `figures` for those of one figure each."""
+    wanted = [part for name in names for part in (FIGURES if name == "figures" else (name,))]
+    return list(dict.fromkeys(wanted)) or list(MODULES)
+
+
+@contextmanager
+def limited(seconds):
+    """Raise TimeoutError in the main thread after so many seconds; None: never."""
+
+    def stop(*_):
+        raise TimeoutError(f"the suite took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds or 0.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def missing_gpu_reason():
@@ -85,7 +122,7 @@ def missing_gpu_reason():
     return None
 
 
-def run_suite(name):
+def run_suite(name, time_limit=None):
     """Run one suite: its section, rows and figures, or a traceback if it fails."""
     import torch
 
@@ -96,7 +133,8 @@ def run_suite(name):
     failed = ""
     try:
         suite = find_suite(name)
-        result = suite()
+        with limited(time_limit):
+            result = suite()
         found = (*result, {}) if len(result) == 2 else result
     except Exception:
         failed = traceback.format_exc()

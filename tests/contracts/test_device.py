@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "tests" / "gpu").glob("test_*.py"))
-QUICK = ("test_svc", "test_neighbors", "test_linear")  # the other modules take long
+QUICK = ("test_forms", "test_svc", "test_neighbors", "test_linear")  # the other modules take long
 NOT_NEEDED = (
     "rich",
     "click",

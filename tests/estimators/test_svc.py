@@ -195,6 +195,19 @@ def test_a_warm_start_begins_where_the_last_fit_ended():
     np.testing.assert_array_equal(model.predict(X), SVC(C=12.0, gamma=0.001).fit(X, Y).predict(X))
 
 
+def test_a_warm_start_goes_on_if_samples_were_added():
+    options = {"C": 10.0, "gamma": 0.001}
+    n = len(DIGITS) * 9 // 10
+    model = SVC(**options, warm_start=True).fit(DIGITS[:n], LABELS[:n]).fit(DIGITS, LABELS)
+    whole = SVC(**options).fit(DIGITS, LABELS)
+    assert model.n_iter_.sum() < 0.8 * whole.n_iter_.sum()
+    np.testing.assert_allclose(model.objective_, whole.objective_, rtol=2e-3)
+    swapped = LABELS.copy()
+    swapped[0] = LABELS[LABELS[0] != LABELS][0]  # a row on another side: from nothing
+    again = SVC(**options).fit(DIGITS, swapped)
+    np.testing.assert_array_equal(model.fit(DIGITS, swapped).n_iter_, again.n_iter_)
+
+
 def test_the_documents_scaling_is_C_of_one_half():
     """Their primal |w|^2 + sum of slack is twice ours at C = 1/2; their lambda is twice alpha."""
     samples, labels = CANCER[:, :4] / CANCER[:, :4].std(axis=0), np.where(ILL == 1, 1.0, -1.0)

@@ -416,12 +416,11 @@ def test_a_tensor_of_another_width_is_refused(gpu):
 @pytest.mark.parametrize(
     ("model", "samples", "match"),
     [
-        (SVC(device="cuda"), csr_array(X), "cannot run on a GPU with sparse samples"),
-        (SVCCV(device="cuda"), csr_array(X), "cannot run on a GPU with sparse samples"),
-        (SVC(kernel=Laplacian(), device="cuda"), X, "Laplacian.* not a function of inner products"),
+        (SVC(kernel=Laplacian(), device="cuda"), csr_array(X), "sparse samples and Laplacian"),
+        (SVC(kernel=2.0 * Laplacian(), device="cuda"), X, "Laplacian.* not a function of inner"),
         (SVC(kernel=Spectrum(1), device="cuda"), ["ab", "ba", "cc"] * 50, "Spectrum"),
         (SVC(kernel=lambda A, B: A @ B.T, device="cuda"), X, "cannot run on a GPU with"),
-        (SVCCV(kernels=[Linear(), Laplacian()], device="cuda"), X, "Laplacian"),
+        (SVCCV(kernels=[Linear(), 2.0 * Laplacian()], device="cuda"), X, "Laplacian"),
     ],
 )
 def test_what_has_no_way_to_a_gpu_is_refused(model, samples, match, gpu):
@@ -437,7 +436,7 @@ def test_a_gpu_that_runs_out_of_memory_in_a_fit_is_an_error_or_said_once(
     gpu, monkeypatch, all_is_worth_it
 ):
     on_cpu = SVC(device="cpu").fit(X, Y)
-    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_on_device", run_out)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda_chunks.solve_on_device", run_out)
     with pytest.raises(MemoryBudgetError, match="SVC ran out of memory on cpu"):
         SVC(device="cuda").fit(X, Y)
 
@@ -467,7 +466,7 @@ def test_a_gpu_that_runs_out_of_memory_in_a_prediction_is_too(gpu, monkeypatch, 
 def test_a_gpu_that_runs_out_of_memory_in_a_search_is_too(gpu, monkeypatch, all_is_worth_it):
     how = {"Cs": [1.0, 10.0], "cv": 2}
     on_cpu = SVCCV(device="cpu", **how).fit(X, Y)
-    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_on_device", run_out)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda_chunks.solve_on_device", run_out)
     with pytest.raises(MemoryBudgetError, match="SVCCV ran out of memory"):
         SVCCV(device="cuda", **how).fit(X, Y)
 

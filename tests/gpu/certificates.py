@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from separatrix.solvers.decomposition import coding, pairs
 
@@ -31,8 +32,9 @@ def boundaries(model, y, weights=None):
     box = box if weights is None else box * weights
     k = len(model.classes_)
     sides = coding(k, model.multi_class)
-    whole = np.zeros((len(model.dual_coef_), len(y)))
-    whole[:, model.support_] = model.dual_coef_
+    coef = model.dual_coef_.toarray() if issparse(model.dual_coef_) else model.dual_coef_
+    whole = np.zeros((len(coef), len(y)))
+    whole[:, model.support_] = coef
     for p in range(sides.shape[1]):
         side = sides[codes, p]
         rows = np.flatnonzero(side)

@@ -172,8 +172,9 @@ def test_what_has_no_solver_there_is_refused_in_a_sentence():
     ):
         with case(model), refused(DeviceError, word, "device='cpu'"):
             fitted(model, "cuda", X, y)
+    features = s.PolynomialMap(2, device="cuda").fit(X)
     with refused(DeviceError, "sparse samples"):
-        fitted(s.GaussianNB(), "cuda", scipy.sparse.csr_array(X), y)
+        features.transform(scipy.sparse.csr_array(X))
     with refused(DataError, "Negative"):
         fitted(s.MultinomialNB(), "cuda", tensor(-X), y)
     with refused(ValueError, "NaN"):
@@ -224,3 +225,28 @@ def test_a_linear_svc_that_does_not_fit_is_refused_before_the_fit():
             fitted(s.LinearSVC(dual=False), "cuda", X, y)
     finally:
         device_samples.free_bytes = before
+
+
+def test_labels_on_the_card_get_their_codes_there():
+    from separatrix.estimators.base import blocks
+
+    X, y, _ = samples(300, 3)
+    for labels in (y.astype(np.int64), (7 * y - 5).astype(np.int16), (y > 0).astype(np.uint8)):
+        for model in (s.LogisticRegression(), s.GaussianNB(var_smoothing=1e-3)):
+            with case(model, labels.dtype):
+                found = blocks.blocks_of(
+                    clone(model).set_params(device="cuda"), tensor(X), tensor(labels)
+                )
+                assert isinstance(found, blocks.TensorBlocks)
+                assert "train" not in vars(found)
+                there = fitted(model, "cuda", tensor(X), tensor(labels))
+                here = fitted(model, "cpu", X, labels)
+                np.testing.assert_array_equal(there.classes_, here.classes_)
+                assert there.classes_.dtype == labels.dtype
+                np.testing.assert_array_equal(as_numpy(there.predict(tensor(X))), here.predict(X))
+    with refused(DataError, "at least 2 classes; got one class, 4"):
+        fitted(s.LogisticRegression(), "cuda", tensor(X), tensor(np.full(300, 4)))
+    with refused(DataError, "X has 300 samples, but y has 299 labels"):
+        fitted(s.GaussianNB(), "cuda", tensor(X), tensor(y[:299]))
+    with refused(ValueError, "NaN"):
+        fitted(s.GaussianNB(), "cuda", tensor(np.where(X > 15, np.nan, X)), tensor(y))

@@ -235,3 +235,23 @@ def test_lowest_scores_of_groups_are_those_of_torch():
     S[3, 64:128] = np.inf
     by_triton, plain = both(cuda, "_minima", S)
     np.testing.assert_array_equal(by_triton[0], plain[0])
+
+
+def test_rows_of_a_tile_are_summed_for_any_number_of_problems():
+    from separatrix.solvers.svm import triton
+
+    rng = np.random.default_rng(7)
+    for p, u, m in ((1, 13, 600), (3, 300, 70), (20, 9, 70)):
+        with case(p, u, m):
+            tile, steps = rng.normal(size=(u, m)).astype(np.float32), rng.normal(size=(p, u))
+            (there, *_), (here, *_) = both(triton, "sum_rows", tile, steps)
+            np.testing.assert_allclose(there, here, rtol=1e-12, atol=1e-12)
+
+
+def test_absolute_distances_are_those_of_torch():
+    from separatrix.kernels.gram import device_epilogues
+
+    rng = np.random.default_rng(8)
+    X, Z = rng.normal(size=(70, 9)), rng.normal(size=(130, 9))
+    (there, *_), (here, *_) = both(device_epilogues, "absolute_distances", X, Z)
+    np.testing.assert_allclose(there, here, rtol=1e-13)

@@ -109,6 +109,27 @@ def test_rows_computed_when_needed_give_the_machine_of_the_whole_matrix():
     require_same_machine(whole, rows, X, y)
 
 
+def test_chunks_of_levels_give_the_machine_of_the_whole_matrix():
+    from separatrix.solvers.svm import cuda_chunks
+
+    X, y = clouds(size(20_000, 700), classes=3)
+    scaled = np.rint(20 * (X - X.min())).astype(np.uint8)
+    before = cuda_chunks.FIRST_LEVEL, cuda_chunks.LEAST_CACHED
+    cuda_chunks.FIRST_LEVEL, cuda_chunks.LEAST_CACHED = len(X) // 20, 1
+    try:
+        for samples, gamma in ((X, 0.5), (scaled, 0.5 / 400)):
+            with case(samples.dtype):
+                whole = SVC(C=10, gamma=gamma, device="cuda").fit(tensor(samples), y)
+                a_third = 8 * len(X) ** 2 / 3 / 2**20
+                parts = SVC(C=10, gamma=gamma, cache_size=a_third, device="cuda")
+                parts.fit(tensor(samples), y)
+                assert " rows in " in parts.gram_
+                assert parts.violation_.max() <= 1e-3
+                require_same_machine(parts, whole, samples.astype(float), y)
+    finally:
+        cuda_chunks.FIRST_LEVEL, cuda_chunks.LEAST_CACHED = before
+
+
 def test_a_gap_as_the_rule_to_stop_is_reached():
     X, y = clouds(size(1000, 400), 6)
     model = SVC(C=10, stop="gap", tol=1e-5, device="cuda").fit(X, y)

@@ -31,6 +31,7 @@ OPTIONS = {
     "mnist-all": {"subsample": 400},
     "mnist-parity": {"data": "digits"},
     "mnist-virtual-sv": {"data": "digits", "subsample": 400, "jitters": "1", "copies": "all"},
+    "mnist8m": {"data": "digits", "sizes": "120,300"},
     "splice": {"data": write(temporary_folder() / "synthetic.data", *sequences(90))},
 }
 

@@ -37,6 +37,7 @@ BAD_OPTIONS = {
         **{"C": [0.0], "degree": [0], "copies": ["no"], "deskew": ["maybe"], "test_size": [2.0]},
         **{"jitters": [[], "a", [0], [1, 9], 3]},
     },
+    "mnist8m": {"C": [0.0], "gamma": [0.0], "sizes": [[], "a", [19]], "test_size": [2.0]},
     "mutag": {"seed": [-1], "repeats": [-1]},
     "reuters-strings": {"seed": [-1], "repeats": [-1]},
     "splice": {"subsample": [2]},

@@ -21,6 +21,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("SVC", {}),
     ("SVC", {"kernel": "poly"}),
     ("SVC", {"kernel": "linear"}),
+    ("SVC", {"cache_size": 8.0}),  # in chunks of rows
     ("KernelPerceptron", {"max_iter": 2}),
     ("KNeighborsClassifier", {}),
     ("LogisticRegression", {"solver": "lbfgs"}),

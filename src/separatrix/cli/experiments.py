@@ -68,6 +68,8 @@ metric_option = click.option(
 @click.option("--eps", type=float, help="Change of the objective at which the descent stops")
 @click.option("--mu", type=float, help="Weight of the penalty of the descent")
 @click.option("--jitters", help="Shifts of virtual support vectors in pixels, e.g. 1,2")
+@click.option("--sizes", help="Numbers of training images, e.g. 60000,250000")
+@click.option("--gamma", type=float, help="Width of the Gaussian kernel")
 @click.option("--degree", type=click.IntRange(1), help="Degree of the polynomial kernel")
 @click.option("--C", "C", type=float, help="Parameter C of the SVM")
 @click.option("--deskew", type=click.Choice(["no", "yes", "both"]), help="Deskew the images")

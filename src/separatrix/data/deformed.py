@@ -100,7 +100,13 @@ class DeformedDigits:
         """Images number start to stop, (stop - start, 784), uint8."""
         require_integer("DeformedDigits.images", "start", start, least=0)
         require_integer("DeformedDigits.images", "stop", stop, least=start + 1)
-        parts = [self._made(begin, min(begin + BLOCK, stop)) for begin in range(start, stop, BLOCK)]
+        return self.take(np.arange(start, stop))
+
+    def take(self, numbers: Any) -> Any:
+        """Images of any numbers, (n, 784), uint8, such as those of support vectors."""
+        numbers = np.asarray(numbers, dtype=np.int64)
+        starts = range(0, len(numbers), BLOCK)
+        parts = [self._made(numbers[start : start + BLOCK]) for start in starts]
         return parts[0] if len(parts) == 1 else _concatenate(parts)
 
     def blocks(self, start: int, stop: int, size: int) -> Iterator[tuple[Any, Any]]:
@@ -109,14 +115,13 @@ class DeformedDigits:
             end = min(begin + size, stop)
             yield self.images(begin, end), self.labels(begin, end)
 
-    def _made(self, start: int, stop: int) -> Any:
+    def _made(self, counters: npt.NDArray[np.int64]) -> Any:
         """At most a block of images."""
-        counters = np.arange(start, stop, dtype=np.int64)
         source = self._move(counters % self.n_originals)
         numbers = _numbers(self._move(counters), self.seed, self._move)
         numbers = numbers * (self._move(counters) >= self.n_originals)[:, None]
         knots, rest = numbers[:, :-4], numbers[:, -4:]
-        m = stop - start
+        m = len(counters)
         fields = _whole(_floats(knots).reshape(2 * m, -1) @ self._splines).reshape(m, 2, PIXELS)
         moved = (fields * ELASTIC) >> ELASTIC_BITS
         moved = moved + ((_within(rest[:, 0], ROTATION)[:, None, None] * self._turn) >> 5)

@@ -153,7 +153,7 @@ class LinearDiscriminantAnalysis(
         """With fewer rows than features the rows replace the scatter."""
         if self.solver != "svd" or self.store_covariance or not isinstance(blocks, ArrayBlocks):
             return self._needed_form
-        n, d = blocks.train.X.shape
+        n, d = blocks.X.shape
         return "features" if n < d else self._needed_form
 
     def _learn(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:

@@ -127,7 +127,7 @@ class PolynomialMap(TransformerMixin, Estimator):
         """Monomials of samples X, (n, n_output_features_); CSR if X is sparse."""
         check_is_fitted(self)
         X = check_samples(self, X, dtype=FLOATS, reset=False)
-        return map_rows(self, X, self._map)
+        return map_rows(self, X, self._map, obstacle="sparse samples" if issparse(X) else None)
 
     def _map(self, X: Any) -> Any:
         if is_tensor(X):

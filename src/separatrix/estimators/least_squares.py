@@ -126,7 +126,7 @@ class LeastSquaresClassifier(TakesTensors, LinearMachine, OnePass):
             require_repeatable(blocks, "ridge='loo' needs a second pass")
         self._fit_features(blocks)
         if isinstance(blocks, ArrayBlocks):
-            X = blocks.train.X
+            X = blocks.X
             if X.shape[0] < self._map(X[:1]).shape[1]:
                 return self._fit_rows(in_memory(blocks))
         self._sum_up(blocks)

@@ -204,7 +204,7 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         blocks = blocks_of(
             self, X, y, sample_weight, class_weight=self.class_weight, balance="weights"
         )
-        if isinstance(blocks, ArrayBlocks) and not blocks.weights.any():
+        if isinstance(blocks, ArrayBlocks) and blocks.weightless:
             raise DataError("all samples have weight 0; raise a weight of a class or of a sample")
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # unknown for a search

@@ -152,7 +152,7 @@ class CountingBayes(DiscreteBayes):
         return counts_of(block._replace(X=self._counted(block.X)), n_classes)
 
     def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
-        if isinstance(blocks, ArrayBlocks) and issparse(X := blocks.train.X):
+        if isinstance(blocks, ArrayBlocks) and issparse(X := blocks.X):
             # every block has a table of all counts, which must not cost more than its samples
             entries = max(FEWEST_ENTRIES, 2 * blocks.n_classes * X.shape[1])
             blocks = ArrayBlocks(blocks.train, rows_that_fit(-(-X.nnz // X.shape[0]), entries))

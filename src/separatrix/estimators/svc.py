@@ -52,7 +52,7 @@ class SVC(SupportVectorClassifier):
     calibration
         None, "sigmoid" or "temperature": how `predict_proba` turns margins into probabilities.
     warm_start
-        Start from the coefficients of the last fit if its labels were the same.
+        Start from the coefficients of the last fit if its labels were the same; more samples may follow.
     time_limit, n_jobs, verbose
         Seconds after which to stop with what was reached; threads, -1 or None for all cores; above 0,
         a progress bar on stderr.

@@ -45,6 +45,11 @@ class Kernel(ABC):
         return False
 
     @property
+    def absolute_distances(self) -> bool:
+        """Whether `apply` is a function of sums of absolute differences, given as products."""
+        return False
+
+    @property
     def base(self) -> Any:
         """The `ObjectKernel` whose values are those products; None: they are of vectors."""
         return None
@@ -369,7 +374,7 @@ class Scaled(KernelWrapper):
 
 def device_kernel_refusal(kernel: Any) -> str | None:
     """Why the matrix of a kernel cannot be computed on a GPU, or None."""
-    if isinstance(kernel, Precomputed):
+    if isinstance(kernel, Precomputed) or getattr(kernel, "absolute_distances", False):
         return None
     if isinstance(kernel, Kernel) and (not kernel.from_products or kernel.base is not None):
         return f"{kernel!r}, which is not a function of inner products of vectors"

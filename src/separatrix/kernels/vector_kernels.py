@@ -260,5 +260,16 @@ class Laplacian(Kernel):
         np.exp(D, out=D)
         return D
 
+    @property
+    def absolute_distances(self) -> bool:
+        return True
+
+    def apply(self, P: Any, sx: Any, sz: Any) -> None:
+        """P holds distances, on a device; the norms play no part."""
+        P.mul_(-self.gamma).exp_()
+
+    def self_values(self, s: Vector) -> Vector:
+        return np.ones(len(s))
+
     def diagonal(self, X: Any) -> Vector:
         return np.ones(_as_samples(X).shape[0])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scipy.sparse import issparse
+
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_tensor, is_tensor
 
@@ -17,9 +19,18 @@ HELD_BYTES = 512 * MEBIBYTE  # of float64 values of rows on the GPU that are pro
 
 
 def device_rows(X: Any, device: Any) -> Iterator[tuple[slice, Any]]:
-    """Blocks of the rows of an array or tensor, (n, d), as tensors on a device, in their own type."""
+    """Blocks of the rows of an array or tensor, (n, d), as tensors on a device, in their own type.
+
+    Sparse rows are copied as they are, and a block of them at a time is made dense there.
+    """
     n, d = X.shape
-    if is_tensor(X) and X.device == device:
+    if issparse(X):
+        from separatrix.runtime.device_sparse import DeviceCsr  # torch is optional
+
+        sparse = DeviceCsr.of(X, device)
+        for rows in row_blocks(n, rows_that_fit(8 * d, HELD_BYTES)):
+            yield rows, sparse[rows].dense()
+    elif is_tensor(X) and X.device == device:
         for rows in row_blocks(n, rows_that_fit(8 * d, HELD_BYTES)):
             yield rows, X[rows]
     elif device.type == "cuda":

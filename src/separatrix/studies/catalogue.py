@@ -58,6 +58,9 @@ NAMED = {
     "mnist-virtual-sv": NamedStudy(
         "mnist_virtual_sv", "virtual support vectors: shifted copies, trained again", "mnist"
     ),
+    "mnist8m": NamedStudy(
+        "mnist8m", "one exact SVC on up to 8,100,000 deformed digits, and its error", "mnist"
+    ),
     "splice": NamedStudy(
         "splice", "splice junctions by string kernels, and the letters that decide", "splice"
     ),

@@ -7,6 +7,7 @@ occurrence; `in_class_order` then sorts them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,12 @@ from separatrix.estimators.base.prepare import (
     prepare,
 )
 from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.device import as_numpy, device_name, dtype_of, is_tensor
 from separatrix.runtime.sums import rows_of_a_block, shared_rows
-from separatrix.types import Block, Codes
+from separatrix.types import Block, Codes, Vector
+
+MOST_LABELS = 2**16  # between the least and the largest label that get their codes on a GPU
+WHOLE = ("uint8", "int8", "int16", "int32", "int64")
 
 
 class ArrayBlocks:
@@ -34,12 +39,27 @@ class ArrayBlocks:
         self._rows = rows or rows_of_a_block(self.n_features)
 
     @property
+    def X(self) -> Any:
+        """The samples, (n, d)."""
+        return self.train.X
+
+    @property
+    def classes(self) -> Any:
+        """The labels, sorted."""
+        return self.train.classes
+
+    @property
+    def weightless(self) -> bool:
+        """Whether all samples have weight 0."""
+        return not self.weights.any()
+
+    @property
     def n_features(self) -> int:
         """Number of features."""
-        return int(self.train.X.shape[1])
+        return int(self.X.shape[1])
 
     def __len__(self) -> int:
-        return -(-len(self.train.y) // self._rows)
+        return -(-int(self.X.shape[0]) // self._rows)
 
     def __iter__(self) -> Iterator[Block]:
         for rows in row_blocks(self.train.X.shape[0], self._rows):
@@ -48,7 +68,7 @@ class ArrayBlocks:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return len(self.train.classes)
+        return len(self.classes)
 
     def classes_in(self, block: Block) -> int:
         """Number of classes that the codes of a block are of."""
@@ -56,7 +76,7 @@ class ArrayBlocks:
 
     def in_class_order(self) -> tuple[Any, Codes]:
         """The labels, sorted, and the code of each."""
-        return self.train.classes, np.arange(self.n_classes)
+        return self.classes, np.arange(self.n_classes)
 
     def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> ArrayBlocks:
         """The same in blocks of `rows`, one sample in `every`, with that dtype."""
@@ -73,6 +93,42 @@ class ArrayBlocks:
         if dtype is not None:
             train = train._replace(X=train.X.astype(dtype, copy=False))
         return ArrayBlocks(train, rows)
+
+
+class TensorBlocks(ArrayBlocks):
+    """Samples and class codes as tensors on one device, all of weight 1.
+
+    Copies of millions of labels and weights to the CPU and back take longer than a fit that reads its
+    samples ten times, so NumPy arrays of them are made only when asked for.
+    """
+
+    def __init__(self, X: Any, codes: Any, classes: Any) -> None:
+        self._X, self.codes, self._classes = X, codes, classes
+        self._rows = rows_of_a_block(int(X.shape[1]))
+
+    @property
+    def X(self) -> Any:
+        return self._X
+
+    @property
+    def classes(self) -> Any:
+        return self._classes
+
+    @cached_property
+    def train(self) -> Training:  # type: ignore[override]
+        """The same with labels and weights in main memory."""
+        n = len(self._X)
+        codes = as_numpy(self.codes).astype(np.intp, copy=False)
+        return Training(self._X, codes, self._classes, np.ones(n), np.ones(n))
+
+    @cached_property
+    def weights(self) -> Vector:  # type: ignore[override]
+        """Of all samples."""
+        return np.ones(len(self._X))
+
+    @property
+    def weightless(self) -> bool:
+        return False
 
 
 class StreamBlocks:
@@ -190,6 +246,33 @@ def yields_blocks(X: Any, y: Any) -> bool:
     return isinstance(X, Iterable) and not isinstance(X, str | bytes)
 
 
+def tensor_blocks(estimator: Any, X: Any, y: Any, *, dtype: Any = "numeric") -> TensorBlocks | None:
+    """The training set of tensors of numbers and of whole numbers as labels; None for any other one.
+
+    What is wrong with labels is left to the checks of other training sets.
+    """
+    if not is_tensor(X) or not is_tensor(y) or X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
+        return None
+    kept = device_name(X) != "cpu" or getattr(estimator, "device", "cpu") == "cuda"
+    if not kept or device_name(X) != device_name(y) or str(dtype_of(y)) not in WHOLE or not len(y):
+        return None
+    import torch  # optional
+
+    least, most = torch.stack(torch.aminmax(y)).tolist()
+    if most - least >= MOST_LABELS or max(-least, most) >= 2**62:
+        return None
+    shifted = y.long() - least
+    present = as_numpy(torch.bincount(shifted, minlength=most - least + 1)) > 0
+    classes = (np.flatnonzero(present) + least).astype(dtype_of(y))
+    if len(classes) < 2:
+        return None
+    rank = torch.as_tensor(np.cumsum(present) - 1, device=y.device)
+    checked = check_samples(estimator, X, dtype=dtype)
+    if not is_tensor(checked):
+        return None
+    return TensorBlocks(checked, shifted if present.all() else rank[shifted], classes)
+
+
 def blocks_of(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any
 ) -> ArrayBlocks | StreamBlocks:
@@ -197,6 +280,10 @@ def blocks_of(
     if isinstance(X, StreamBlocks):
         return X
     if not yields_blocks(X, y):
+        if sample_weight is None and more.get("class_weight") is None:
+            found = tensor_blocks(estimator, X, y, dtype=more.get("dtype", "numeric"))
+            if found is not None:
+                return found
         return ArrayBlocks(prepare(estimator, X, y, sample_weight, **more))
     require_no_weights(sample_weight)
     if more.get("class_weight") is not None:

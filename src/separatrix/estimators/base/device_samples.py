@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import MemoryBudgetError
-from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
+from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks, TensorBlocks
 from separatrix.runtime.blocks import in_words
 from separatrix.runtime.device import (
     DevicePolicy,
@@ -44,10 +44,9 @@ class DeviceBlocks:
         self._blocks, self._device = blocks, device
         self._all: Block | None = None
         if isinstance(blocks, ArrayBlocks):
-            self._y = _narrow_codes(blocks.train.y, blocks.n_classes, device)
-            self._weights = as_tensor(blocks.weights, device)
-            if held and 8 * blocks.train.X.shape[0] * self.n_features <= free_bytes(device) // 2:
-                X = to_device(blocks.train.X, device)
+            self._y, self._weights = _labels_and_weights(blocks, device)
+            if held and 8 * blocks.X.shape[0] * self.n_features <= free_bytes(device) // 2:
+                X = to_device(blocks.X, device)
                 self._all = Block(X, self._y.long(), self._weights)
 
     @property
@@ -65,7 +64,7 @@ class DeviceBlocks:
         if self._all is not None:
             yield self._all
         elif isinstance(blocks, ArrayBlocks):
-            for rows, X in device_rows(blocks.train.X, self._device):
+            for rows, X in device_rows(blocks.X, self._device):
                 yield Block(X.double(), self._y[rows].long(), self._weights[rows])
         else:
             for X, y, weights in blocks:
@@ -91,10 +90,16 @@ class DeviceBlocks:
         return [Block(*(part[::every].contiguous() for part in parts))]
 
 
-def _narrow_codes(y: Codes, n_classes: int, device: Any) -> Any:
-    """Class codes in the shortest type, in which they are copied."""
-    narrow = next(t for t in (np.uint8, np.int16, np.int64) if n_classes <= np.iinfo(t).max + 1)
-    return as_tensor(y.astype(narrow), device)
+def _labels_and_weights(blocks: ArrayBlocks, device: Any) -> tuple[Any, Any]:
+    """Class codes, copied in the shortest type, and weights on a device."""
+    if isinstance(blocks, TensorBlocks):
+        import torch  # optional
+
+        codes = blocks.codes.to(device)
+        return codes, torch.ones(len(codes), dtype=torch.float64, device=device)
+    types = (np.uint8, np.int16, np.int64)
+    narrow = next(t for t in types if blocks.n_classes <= np.iinfo(t).max + 1)
+    return as_tensor(blocks.train.y.astype(narrow), device), as_tensor(blocks.weights, device)
 
 
 def training_policy(
@@ -105,7 +110,7 @@ def training_policy(
     obstacle: str | None = None,
 ) -> DevicePolicy:
     """Where a model learns: `passes` if it reads its samples many times."""
-    X = blocks.train.X if isinstance(blocks, ArrayBlocks) else None
+    X = blocks.X if isinstance(blocks, ArrayBlocks) else None
     if isinstance(blocks, SumsItself):
         obstacle = "samples on a cluster"
     return sample_policy(model, X, passes=passes, obstacle=obstacle)
@@ -115,9 +120,8 @@ def sample_policy(
     model: Any, X: Any, *, passes: bool = False, obstacle: str | None = None
 ) -> DevicePolicy:
     """Where a model reads samples X; a model without a `device` stays on the CPU."""
-    if issparse(X):
-        obstacle = "sparse samples"
-    large = passes and X is not None and X.shape[0] * X.shape[1] >= LARGE_VALUES
+    dense_rows = X is not None and not issparse(X)  # "auto" leaves sparse ones where they are
+    large = passes and dense_rows and X.shape[0] * X.shape[1] >= LARGE_VALUES
     device = getattr(model, "device", "cpu")
     arrays = () if X is None else (X,)
     return DevicePolicy(type(model).__name__, device, arrays, large, obstacle)
@@ -142,7 +146,7 @@ def learn_on(
 
 def in_memory(blocks: Any) -> Any:
     """The same blocks, of arrays in main memory."""
-    if not isinstance(blocks, ArrayBlocks) or not is_tensor(blocks.train.X):
+    if not isinstance(blocks, ArrayBlocks) or not is_tensor(blocks.X):
         return blocks
     return ArrayBlocks(blocks.train._replace(X=as_numpy(blocks.train.X)))
 

@@ -122,7 +122,7 @@ class KernelMachine(Estimator):
             owner or type(self).__name__,
             self.device,
             (X,),
-            large=X.shape[0] >= LARGE_ROWS,
+            large=X.shape[0] >= LARGE_ROWS and not issparse(X),
             obstacle=next(filter(None, obstacles), None),
         )
 
@@ -139,7 +139,7 @@ class KernelMachine(Estimator):
             type(self).__name__,
             self.device,
             (X,),
-            large=large and not isinstance(self.kernel_, Precomputed),
+            large=large and not isinstance(self.kernel_, Precomputed) and not issparse(X),
             obstacle=gpu_obstacle(self.kernel_, X, self.support_vectors_),
         )
 
@@ -169,8 +169,8 @@ class KernelMachine(Estimator):
 
 def gpu_obstacle(kernel: Kernel, *samples: Any) -> str | None:
     """Why this kernel cannot run on a GPU for these samples, or None."""
-    if any(issparse(part) for part in samples):
-        return "sparse samples"
+    if any(issparse(part) for part in samples) and kernel.absolute_distances:
+        return f"sparse samples and {kernel!r}"
     if any(getattr(part, "dtype", None) == np.float16 for part in samples):
         return "float16 samples"
     return device_kernel_refusal(kernel)

@@ -129,7 +129,7 @@ def solve_svc(
         kernel     the kernel object
         train      samples, class codes and weights
         options    the estimator's parameters
-        last_fits  fits of an earlier call to start from, if they are on the same rows
+        last_fits  fits of an earlier call to start from: rows of X are those of that call, or follow them
         random     makes the generator of the calibration folds
         monitor    progress, time limit and cancellation
 
@@ -231,16 +231,25 @@ def _trained_order(train: Training) -> Codes:
 def _last_starts(
     problems: list[SvmProblem], last_fits: Sequence[SvmFit], gram: Gram, order: Codes
 ) -> list[Vector] | None:
-    """Coefficients of earlier fits if those were on the same rows and sides."""
+    """Coefficients of earlier fits for the rows that those were on, 0 for others.
+
+    None if a boundary has no such row, or if one is on another side now.
+    """
     if len(last_fits) != len(problems):
         return None
     diagonal = np.zeros(len(order))
+    starts: list[Vector] = []
+    n = 1 + max(int(part.max(initial=0)) for part in (order, *(fit.rows for fit in last_fits)))
     for problem, fit in zip(problems, last_fits, strict=True):
         layout = RowLayout.of(gram, problem.sides, diagonal)
-        same = np.array_equal(order[layout.rows], fit.rows) and np.array_equal(layout.y, fit.y)
-        if not same:
+        own = order[layout.rows]
+        sides, alpha = np.zeros(n), np.zeros(n)
+        sides[fit.rows], alpha[fit.rows] = fit.y, fit.alpha
+        known = sides[own] != 0
+        if not known.any() or (sides[own] != layout.y)[known].any():
             return None
-    return [fit.alpha for fit in last_fits]
+        starts.append(alpha[own])
+    return starts
 
 
 def _with_start(problems: list[SvmProblem], alphas: Sequence[Vector] | None) -> list[SvmProblem]:

@@ -16,6 +16,7 @@ from separatrix.runtime.device import runs_triton
 
 Tensor = Any
 WIDTH = 1024  # values of one program
+DISTANCE_SIDE = 64  # of the blocks of distances
 SIDE = 64  # of the blocks that are mirrored
 
 
@@ -39,6 +40,19 @@ def exp_of_distances(P: Tensor, sx: Tensor, sz: Tensor, gamma: float) -> None:
         )  # fmt: skip
         return
     P.mul_(-2.0).add_(sx[:, None]).add_(sz).clamp_min_(0.0).mul_(-gamma).exp_()
+
+
+def absolute_distances(X: Tensor, Z: Tensor) -> Tensor:
+    """Sum of |x_j - z_j| for all pairs, (n, m)."""
+    (n, d), m = X.shape, len(Z)
+    if not runs_triton(X.device) or not n * m:
+        return torch.cdist(X, Z, p=1)
+    D = torch.empty((n, m), dtype=X.dtype, device=X.device)
+    grid = (triton.cdiv(n, DISTANCE_SIDE), triton.cdiv(m, DISTANCE_SIDE))
+    _absolute_distances[grid](
+        D, X.T.contiguous(), Z.T.contiguous(), n, m, d, SIDE=DISTANCE_SIDE, num_warps=8
+    )
+    return D
 
 
 def mirror(K: Tensor, size: int) -> None:
@@ -90,6 +104,23 @@ def _exp_of_distances(P, sx, sz, columns, stride, gamma, BLOCK: tl.constexpr):  
     distance = tl.load(sx + row) + tl.load(sz + column, mask=inside, other=0.0) - 2 * product
     distance = tl.maximum(distance, 0.0)
     tl.store(where, tl.exp(-tl.load(gamma) * distance), mask=inside)
+
+
+@triton.jit
+def _absolute_distances(D, X, Z, n, m, d, SIDE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Samples are columns of X and Z, so that a program reads neighbouring values."""
+    row = tl.program_id(0) * SIDE + tl.arange(0, SIDE)
+    column = tl.program_id(1) * SIDE + tl.arange(0, SIDE)
+    total = tl.zeros((SIDE, SIDE), dtype=D.dtype.element_ty)
+    x_at, z_at = X + row, Z + column
+    for _ in range(d):
+        x = tl.load(x_at, mask=row < n, other=0.0)
+        z = tl.load(z_at, mask=column < m, other=0.0)
+        total += tl.abs(x[:, None] - z[None, :])
+        x_at += n
+        z_at += m
+    where = D + row.to(tl.int64)[:, None] * m + column[None, :]
+    tl.store(where, total, mask=(row < n)[:, None] & (column < m)[None, :])
 
 
 @triton.jit

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import torch
 
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
+from separatrix.kernels.gram.device_bytes import prepare_bytes
 from separatrix.kernels.gram.device_epilogues import mirror
 from separatrix.kernels.gram.device_prepared import DeviceVectors, prepare_on, to_device
 from separatrix.kernels.prepared import TOLERANCE
@@ -32,26 +32,29 @@ class DeviceGram:
     """The kernel matrix of prepared samples on a device.
 
     `storage` holds rows; `slots` gives the slot of each row, or -1. A complete matrix has every row in
-    its own slot; otherwise the least recently used rows are evicted.
+    its own slot; otherwise the least recently used rows are evicted, and the storage is allocated when
+    the first rows are loaded.
     """
 
     def __init__(
         self,
-        storage: Tensor,  # shape: (capacity, n)
+        storage: Tensor | None,  # shape: (n, n); None if rows are computed from a source
         diagonal: Tensor,  # shape: (n,); float64
         segments: tuple[slice, ...] | None,
         *,
         source: tuple[Kernel, DeviceVectors] | None = None,
+        capacity: int = 0,
+        budget: int = 0,
         error: float = 0.0,
     ) -> None:
-        self.device = storage.device
-        self.storage, self._diagonal, self._source, self.error = storage, diagonal, source, error
-        n = storage.shape[1]
+        self.device = diagonal.device
+        self._storage, self._diagonal, self._source, self.error = storage, diagonal, source, error
+        n = len(diagonal)
         self.shape = (n, n)
-        self.dtype = dtype_of(storage)
+        self.dtype = source[1].dtype if source is not None else dtype_of(storage)
         self.segments = segments or (slice(0, n),)
         self.complete = source is None
-        self.capacity = len(storage)
+        self.capacity, self.budget = (n, 0) if self.complete else (capacity, budget)
         slots = torch.arange(n, dtype=torch.int32, device=self.device)
         self.slots = slots if self.complete else torch.full_like(slots, -1)
         if not self.complete:
@@ -59,8 +62,40 @@ class DeviceGram:
             self._last_use = torch.zeros(self.capacity, dtype=torch.int64, device=self.device)
             self._clock = 0
 
+    @property
+    def storage(self) -> Tensor:
+        """Kernel values in memory, (capacity, n)."""
+        if self._storage is None:
+            assert self._source is not None
+            kind = self._source[1].value_type
+            shape = (self.capacity, self.shape[1])
+            self._storage = torch.empty(shape, dtype=kind, device=self.device)
+        return self._storage
+
+    @storage.setter
+    def storage(self, values: Tensor) -> None:
+        self._storage = values
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the storage."""
+        return self.capacity * self.shape[1] * self.dtype.itemsize
+
     def diagonal(self) -> Tensor:
         return self._diagonal
+
+    def part(self, rows: Tensor, segments: tuple[slice, ...], memory: int) -> DeviceGram:
+        """The kernel matrix of some rows, in the form that fits so many bytes."""
+        assert self._source is not None
+        kernel, vectors = self._source
+        return gram_of_vectors(kernel, vectors.take(rows), memory, segments)
+
+    def largest_part(self, memory: int, recomputed: int) -> int:
+        """Rows of the largest part that so many bytes hold, or one row in `recomputed` of it."""
+        value = self.dtype.itemsize
+        return min(
+            int((recomputed * memory / value) ** 0.5), memory * 3 // (4 * LEAST_ROWS * value)
+        )
 
     def load_rows(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
         """Storage, and the slot of every row; valid for these distinct rows until the next call.
@@ -108,14 +143,15 @@ class DeviceGram:
         return vectors.take(rows).kernel_values(kernel, vectors.take(columns))
 
     def __repr__(self) -> str:
-        n, size = self.shape[0], self.storage.numel() * self.dtype.itemsize
-        kept = "" if self.complete else f"{self.capacity} rows in "
-        return f"DeviceGram({n} x {n}, {self.dtype}, {kept}{in_words(size)} on {self.device})"
+        n, kept = self.shape[0], "" if self.complete else f"{self.capacity} rows in "
+        return (
+            f"DeviceGram({n} x {n}, {self.dtype}, {kept}{in_words(self.memory)} on {self.device})"
+        )
 
     def _rows_at_once(self) -> int:
         limit = BLOCK_BYTES
         if not self.complete:  # storage is three quarters of the memory budget
-            limit = min(limit, self.storage.numel() * self.dtype.itemsize // 3)
+            limit = min(limit, self.memory // 3)
         return rows_that_fit(self.shape[1] * self.dtype.itemsize, limit, most=PRODUCT_ROWS)
 
     def _compute_rows(self, rows: Tensor) -> Tensor:
@@ -141,7 +177,10 @@ def device_gram(
             index = torch.as_tensor(order, device=device)
             K = K[index[:, None], index]
         return DeviceGram(K, torch.diagonal(K).to(torch.float64), segments)
-    vectors = prepare_on(device, kernel, X, tolerance=tolerance, order=order)
+    X = to_device(X, device)
+    vectors: DeviceVectors | None = prepare_bytes(kernel, X, tolerance=tolerance, order=order)
+    if vectors is None:
+        vectors = prepare_on(device, kernel, X, tolerance=tolerance, order=order)
     budget = free_bytes(device) if memory is None else min(memory, free_bytes(device))
     return gram_of_vectors(kernel, vectors, budget, segments)
 
@@ -159,13 +198,14 @@ def gram_of_vectors(
             f"one row of the kernel matrix of {n} samples takes {in_words(row)}, and {in_words(budget)} "
             f"hold fewer than {min(LEAST_ROWS, n)} of them; raise `cache_size` or train on fewer samples"
         )
-    storage = torch.empty((capacity, n), dtype=vectors.X.dtype, device=vectors.X.device)
     return DeviceGram(
-        storage,
+        None,
         _diagonal(kernel, vectors),
         segments,
         source=(kernel, vectors),
-        error=_error(kernel, vectors),
+        capacity=capacity,
+        budget=budget,
+        error=vectors.error(kernel),
     )
 
 
@@ -201,7 +241,7 @@ class DeviceSharedProducts:
         if isinstance(kernel, Precomputed):
             return device_gram(kernel, self.X, self.device, segments=self.segments)
         vectors = prepare_on(self.device, kernel, self.X, tolerance=self.tolerance)
-        key = (kernel.translation_invariant, vectors.dtype)
+        key = (kernel.translation_invariant, vectors.distances, vectors.dtype)
         size = len(vectors) ** 2 * vectors.dtype.itemsize
         if self._products[0] != key:
             self._products, self._values = (None, None), None
@@ -232,9 +272,10 @@ def device_blocks(
 def _upper_products(vectors: DeviceVectors) -> Tensor:
     """x . z for all pairs, (n, n); of the lower half only blocks on the diagonal are filled."""
     n = len(vectors)
-    P = torch.empty((n, n), dtype=vectors.X.dtype, device=vectors.X.device)
+    P = torch.empty((n, n), dtype=vectors.value_type, device=vectors.X.device)
     for rows in row_blocks(n, PRODUCT_ROWS):
-        torch.mm(vectors.X[rows], vectors.X[rows.start :].T, out=P[rows, rows.start :])
+        rest = vectors.take(slice(rows.start, n))
+        vectors.take(rows).products(rest, out=P[rows, rows.start :])
     return P
 
 
@@ -242,12 +283,13 @@ def _complete(
     K: Tensor, kernel: Kernel, vectors: DeviceVectors, segments: tuple[slice, ...] | None
 ) -> DeviceGram:
     """The Gram of a storage of upper products, which kernel values of both halves replace."""
+    squares = vectors.epilogue_squares
     for rows in row_blocks(len(vectors), PRODUCT_ROWS):
         rest = slice(rows.start, len(vectors))
-        kernel.apply(K[rows, rest], vectors.squares[rows], vectors.squares[rest])
+        kernel.apply(K[rows, rest], squares[rows], squares[rest])
     mirror(K, PRODUCT_ROWS)
     own = _diagonal(kernel, vectors)
-    return DeviceGram(K, own, segments, error=_error(kernel, vectors))
+    return DeviceGram(K, own, segments, error=vectors.error(kernel))
 
 
 def _diagonal(kernel: Kernel, vectors: DeviceVectors) -> Tensor:
@@ -255,11 +297,6 @@ def _diagonal(kernel: Kernel, vectors: DeviceVectors) -> Tensor:
     return torch.as_tensor(
         kernel.self_values(squares), dtype=torch.float64, device=vectors.X.device
     )
-
-
-def _error(kernel: Kernel, vectors: DeviceVectors) -> float:
-    largest = float(vectors.exact_squares[1])
-    return float(kernel.error(largest, float(np.finfo(vectors.dtype).eps)))
 
 
 def _symmetric(K: Any, device: Any) -> Tensor:

@@ -11,12 +11,15 @@ from scipy.sparse import issparse
 
 from separatrix.errors import DataError
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.device_epilogues import absolute_distances
 from separatrix.kernels.prepared import MOSTLY_USED, SMALL, TOLERANCE, precision
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.device import as_numpy, as_tensor, dtype_of, is_tensor
+from separatrix.runtime.device import as_numpy, as_tensor, is_tensor
+from separatrix.runtime.device_sparse import DeviceCsr, pair_products
 from separatrix.types import Vector
 
 Tensor = Any
+DISTANCE_ERROR = 1e-12  # of a kernel of absolute distances, in float64
 BLOCK_BYTES = 2**29  # of float64 values in memory while samples are prepared
 
 
@@ -24,16 +27,27 @@ BLOCK_BYTES = 2**29  # of float64 values in memory while samples are prepared
 class DeviceVectors:
     """Prepared samples on a device, and how to prepare others the same way."""
 
-    X: Tensor  # shape: (n, used)
+    X: Any  # shape: (n, used); a tensor, or a DeviceCsr
     squares: Tensor  # shape: (n,); squared norms
     centre: Tensor | None  # shape: (d,); subtracted from every sample
     used: Tensor | None  # features that are not constant; None for all
     exact_squares: Vector  # shape: (2,); the smallest above 0 and the largest, in float64
+    distances: bool = False  # sums of absolute differences take the place of products
+
+    @property
+    def value_type(self) -> Any:
+        """torch's type of the products."""
+        return self.X.dtype
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the products."""
-        return dtype_of(self.X)
+        return np.dtype(str(self.value_type).removeprefix("torch."))
+
+    @property
+    def epilogue_squares(self) -> Tensor:
+        """Squared norms as `Kernel.apply` takes them beside the products, (n,)."""
+        return self.squares
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -51,18 +65,34 @@ class DeviceVectors:
         """Whether these are precise enough for products with other samples."""
         if self.dtype == np.float64:
             return True
-        squares = torch.cat([self.like(Z[rows]).squares for rows in _blocks(Z)])
+        squares = torch.cat([self.like(Z[rows]).squares for rows in double_blocks(Z)])
         own = torch.as_tensor(self.exact_squares, device=squares.device)
         sizes = _extremes(squares.to(torch.float64), own)
         if not np.isfinite(sizes[1]):
             return False
         return precision(kernel, sizes, tolerance, can_be_float32=True) == np.float32
 
+    def products(self, other: DeviceVectors, out: Tensor | None = None) -> Tensor:
+        """x . z for all pairs, (n, m), or the distances that take their place."""
+        if self.distances:
+            P = absolute_distances(self.X, other.X)
+        elif isinstance(self.X, DeviceCsr) or isinstance(other.X, DeviceCsr):
+            P = pair_products(self.X, other.X)
+        else:
+            return torch.mm(self.X, other.X.T, out=out)
+        return P if out is None else out.copy_(P)
+
     def kernel_values(self, kernel: Kernel, other: DeviceVectors) -> Tensor:
         """k(x, z) for all pairs, (n, m)."""
-        P = self.X @ other.X.T
-        kernel.apply(P, self.squares, other.squares)
+        P = self.products(other)
+        kernel.apply(P, self.epilogue_squares, other.epilogue_squares)
         return P
+
+    def error(self, kernel: Kernel) -> float:
+        """Upper bound of the error of kernel values."""
+        if self.distances:
+            return DISTANCE_ERROR
+        return float(kernel.error(float(self.exact_squares[1]), float(np.finfo(self.dtype).eps)))
 
 
 def prepare_on(
@@ -79,6 +109,11 @@ def prepare_on(
     X = to_device(X, device)
     if order is not None:
         X = X[torch.as_tensor(order, device=device)]
+    if (
+        kernel.absolute_distances
+    ):  # a feature that is 0 in all of X still is a distance to other samples
+        ready, squares = _convert(X, torch.float64, None, None)
+        return DeviceVectors(ready, squares, None, None, _extremes(squares), distances=True)
     centre, used = _columns(X, centred=kernel.translation_invariant)
     values = len(X) * max(part.shape[0] for part in (X, *others))
     dtype = torch.float32 if values > SMALL else torch.float64
@@ -87,26 +122,33 @@ def prepare_on(
         squares, *(_convert(to_device(Z, device), dtype, centre, used)[1] for Z in others)
     )
     wanted = precision(kernel, sizes, tolerance, can_be_float32=dtype == torch.float32)
-    if wanted != dtype_of(ready):
+    if wanted != np.dtype(str(ready.dtype).removeprefix("torch.")):
         ready, squares = _convert(X, torch.float64, centre, used)
     return DeviceVectors(ready, squares.to(ready.dtype), centre, used, sizes)
 
 
-def to_device(X: Any, device: Any) -> Tensor:
-    """Samples as a tensor on a device; integers keep their type."""
+def to_device(X: Any, device: Any) -> Any:
+    """Samples as a tensor on a device, or a DeviceCsr; integers keep their type."""
     if is_tensor(X):
         return X.to(device)
+    if isinstance(X, DeviceCsr):
+        return X
     if issparse(X):
-        X = X.toarray()
+        return DeviceCsr.of(X, device)
     return as_tensor(np.ascontiguousarray(X), device)
 
 
 def _columns(X: Tensor, *, centred: bool) -> tuple[Tensor | None, Tensor | None]:
-    """The mean if samples are centred, and the features in use; None for all of them."""
+    """The mean if samples are centred, and the features in use; None for all of them.
+
+    Sparse samples are not centred, so that they stay sparse.
+    """
+    if isinstance(X, DeviceCsr):
+        return None, None
     first = X[0] if centred else torch.zeros_like(X[0])
     differs = torch.zeros(X.shape[1], dtype=torch.bool, device=X.device)
     total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
-    for rows in _blocks(X):
+    for rows in double_blocks(X):
         differs |= (X[rows] != first).any(dim=0)
         if centred:
             total += X[rows].sum(dim=0, dtype=torch.float64)
@@ -119,12 +161,16 @@ def _convert(
     X: Tensor, dtype: Any, centre: Tensor | None, used: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Samples in the precision of products, and their squared norms over all features in float64."""
+    if isinstance(X, DeviceCsr) and centre is None and used is None:
+        ready = X.to(dtype)
+        return ready, ready.squared_norms()
     ready = torch.empty(
         (len(X), X.shape[1] if used is None else len(used)), dtype=dtype, device=X.device
     )
     squares = torch.empty(len(X), dtype=torch.float64, device=X.device)
-    for rows in _blocks(X):
-        part = X[rows].to(torch.float64)
+    for rows in double_blocks(X):
+        part = X[rows].dense() if isinstance(X, DeviceCsr) else X[rows]
+        part = part.to(torch.float64)
         part = (part if centre is None else part - centre).to(dtype)  # the difference is float64
         squares[rows] = part.to(torch.float64).square().sum(dim=1)
         ready[rows] = part if used is None else part[:, used]
@@ -138,5 +184,6 @@ def _extremes(*squares: Tensor) -> Vector:
     return np.array([least if np.isfinite(least) else largest, largest])
 
 
-def _blocks(X: Tensor) -> Any:
+def double_blocks(X: Any) -> Any:
+    """Blocks of rows whose values in float64 fit in memory."""
     return row_blocks(len(X), rows_that_fit(8 * max(1, X.shape[1]), BLOCK_BYTES))

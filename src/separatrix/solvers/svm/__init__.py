@@ -49,7 +49,7 @@ def solve_svms(
     if isinstance(gram, RowMatrix):
         return solve_on_rows(gram, problems, rule, monitor, threads)
     if isinstance(gram, DeviceMatrix):
-        from separatrix.solvers.svm.cuda import solve_on_device  # torch is optional
+        from separatrix.solvers.svm.cuda_chunks import solve_on_device  # torch is optional
 
         return solve_on_device(gram, problems, rule, monitor)
     raise TypeError(f"a Gram matrix must be held, by rows or on a device; got {gram!r}")

@@ -55,18 +55,7 @@ STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
 
-def solve_on_device(
-    gram: Any, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
-) -> list[SvmFit]:
-    """Solve every problem over a `DeviceGram`, as many at a time as fit in memory."""
-    layouts = _Layouts(gram, problems)
-    state = 8 * STATE_ARRAYS * (layouts.width + 1)
-    size = rows_that_fit(state, free_bytes(gram.device) // 2)
-    groups = (problems[part] for part in row_blocks(len(problems), size))
-    return [fit for group in groups for fit in _Batch(gram, layouts, group, rule, monitor).run()]
-
-
-class _Layouts:
+class DeviceLayouts:
     """Row layouts of the problems on the device: pairs share them over folds and values of C."""
 
     def __init__(self, gram: Any, problems: Sequence[SvmProblem]) -> None:
@@ -89,13 +78,13 @@ class _Layouts:
         return self.all[self.number(problem)]
 
 
-class _Batch:
+class DeviceBatch:
     """State of a batch of problems during optimisation."""
 
     def __init__(
         self,
         gram: Any,
-        layouts: _Layouts,
+        layouts: DeviceLayouts,
         problems: Sequence[SvmProblem],
         rule: StoppingRule,
         monitor: FitMonitor,
@@ -186,16 +175,20 @@ class _Batch:
                 b[number, :r], F[number, :r] = own.y * problem.start, problem.start_errors
         rows.b.copy_(torch.as_tensor(b))
         rows.F.copy_(torch.as_tensor(F))
-        steps = rows.b * self._on(unknown)[:, None]
+        if unknown.any():
+            self._add_steps(rows.F, rows.b * self._on(unknown)[:, None])
+
+    def _add_steps(self, F: Tensor, steps: Tensor) -> None:
+        """Add the kernel rows of changed coefficients to the errors of all rows; steps (p, r + 1)."""
         order = torch.argsort((steps == 0).to(torch.int8), dim=1, stable=True)
-        everyone = torch.arange(len(problems), device=self.gram.device)
+        everyone = torch.arange(len(steps), device=self.gram.device)
         for first in range(0, int((steps != 0).sum(dim=1).max()), self.w):
             work = order[:, first : first + self.w]
             of_matrix = self.layouts.columns[self.layout].gather(1, work)
             for part in self._that_fit(of_matrix):
                 storage, slots = self.gram.load_rows(self._distinct(of_matrix[part]))
                 add_rows(
-                    rows.F, storage, slots, self.layouts.columns, self.layout,
+                    F, storage, slots, self.layouts.columns, self.layout,
                     everyone[part], of_matrix[part], steps[part].gather(1, work[part]),
                 )  # fmt: skip
 
@@ -315,6 +308,21 @@ class _Batch:
             numbers = measured[:, number].tolist()
             fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how)))
         return fits
+
+
+def solve_in_groups(
+    gram: Any,
+    problems: Sequence[SvmProblem],
+    rule: StoppingRule,
+    monitor: FitMonitor,
+    batch: type[DeviceBatch] = DeviceBatch,
+) -> list[SvmFit]:
+    """Solve every problem over a `DeviceGram`, as many at a time as fit in memory."""
+    layouts = DeviceLayouts(gram, problems)
+    state = 8 * STATE_ARRAYS * (layouts.width + 1)
+    size = rows_that_fit(state, free_bytes(gram.device) // 2)
+    groups = (problems[part] for part in row_blocks(len(problems), size))
+    return [fit for group in groups for fit in batch(gram, layouts, group, rule, monitor).run()]
 
 
 def _largest_set(gram: Any) -> int:

@@ -1,0 +1,110 @@
+"""Samples of whole numbers that fit in a byte, as images have them: exact distances on a device.
+
+A kernel of differences is the same for x - c and z - c. With c in the middle of each feature's range the
+samples are signed bytes, their products are sums of whole numbers, computed by the GPU's units for bytes,
+and so are squared distances: exact, in a quarter of the memory of float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.device_prepared import DeviceVectors, double_blocks
+from separatrix.kernels.prepared import SMALL, precision
+from separatrix.kernels.vector_kernels import Gaussian
+
+Tensor = Any
+WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+FEATURES, ROWS = 16, 32  # of the products' units: rows and features are padded to multiples
+LARGEST = 2**31 - 1  # squared distance that a 32-bit number holds
+
+
+@dataclass(frozen=True)
+class ByteVectors(DeviceVectors):
+    """Samples as signed bytes; `squares` holds squared norms, below 2^31, in int32."""
+
+    @property
+    def value_type(self) -> Any:
+        return torch.float32
+
+    @property
+    def epilogue_squares(self) -> Tensor:
+        return torch.zeros(len(self), dtype=torch.float32, device=self.X.device)
+
+    def products(self, other: DeviceVectors, out: Tensor | None = None) -> Tensor:
+        """-|x - z|^2 / 2 for all pairs, (n, m): with norms of 0 a kernel makes the same of it."""
+        P = byte_products(self.X, other.X)
+        P.mul_(-2).add_(self.squares[:, None]).add_(other.squares)
+        values = P.to(torch.float32).mul_(-0.5)
+        return values if out is None else out.copy_(values)
+
+    def error(self, kernel: Kernel) -> float:
+        eps = float(np.finfo(np.float32).eps)
+        if isinstance(kernel, Gaussian):  # t exp(-t) is below 1/e, and t is off by eps t / 2
+            return 2.0 * eps
+        return super().error(kernel)
+
+
+def prepare_bytes(
+    kernel: Kernel, X: Tensor, *, tolerance: float, order: Any = None
+) -> ByteVectors | None:
+    """Samples on a device as signed bytes; None if that is not possible or not worth it."""
+    if not kernel.translation_invariant or X.dtype not in WHOLE or len(X) ** 2 <= SMALL:
+        return None
+    if not byte_products_work(X.device):
+        return None
+    low, high = X.amin(dim=0).long(), X.amax(dim=0).long()
+    d = X.shape[1]
+    if bool((high - low > 255).any()) or 4 * d * 128**2 > LARGEST:
+        return None
+    centre = torch.div(low + high + 1, 2, rounding_mode="floor")
+    if order is not None:
+        order = torch.as_tensor(order, device=X.device)
+    n = len(X) if order is None else len(order)
+    ready = torch.zeros((n, d + -d % FEATURES), dtype=torch.int8, device=X.device)
+    squares = torch.empty(n, dtype=torch.int32, device=X.device)
+    for rows in double_blocks(X):
+        part = X[rows] if order is None else X[order[rows]]
+        part = part.to(torch.int32) - centre.to(torch.int32)
+        squares[rows] = part.square().sum(dim=1, dtype=torch.int32)
+        ready[rows, :d] = part.to(torch.int8)
+    sizes = np.full(2, float(squares.max()))
+    if precision(kernel, sizes, tolerance, can_be_float32=True) != np.float32:
+        return None
+    return ByteVectors(ready, squares, centre.double(), None, sizes)
+
+
+def byte_products(A: Tensor, B: Tensor) -> Tensor:
+    """x . z for all pairs of signed bytes, (n, m), in int32."""
+    n, m = len(A), len(B)
+    return torch._int_mm(_padded(A), _padded(B).T)[:n, :m]
+
+
+def _padded(X: Tensor) -> Tensor:
+    return torch.nn.functional.pad(X, (0, 0, 0, -len(X) % ROWS)) if len(X) % ROWS else X
+
+
+@cache
+def byte_products_work(device: Any) -> bool:
+    """Whether torch multiplies signed bytes on a device, and right."""
+    A, B = (
+        torch.randint(-128, 128, (rows, 48), dtype=torch.int8, generator=_generator(rows)).to(
+            device
+        )
+        for rows in (40, 72)
+    )
+    try:
+        found = byte_products(A, B)
+    except (RuntimeError, AttributeError, NotImplementedError):
+        return False
+    return bool((found.double() == A.double() @ B.double().T).all())
+
+
+def _generator(seed: int) -> Any:
+    return torch.Generator().manual_seed(seed)

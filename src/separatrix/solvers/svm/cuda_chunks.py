@@ -1,0 +1,312 @@
+"""Support vector machines on a GPU whose kernel matrix does not fit: solved on chunks of the rows.
+
+A chunk is the union of all support vectors and of the rows that violate the optimality conditions, of
+all problems that are not solved yet. Its own kernel matrix is small enough to be held, or nearly, and the
+problems on it are solved as `cuda.py` does. Then the errors of the other rows are brought up to date: tiles
+of kernel values of changed rows with all others, each used once and never stored. Three things keep these
+tiles few:
+
+levels      the first chunks come from an even sample of each class, then from four times as many rows,
+            up to all: most support vectors are found where a look at all rows is cheap
+shrinking   once all rows of a level were looked at, those far from violating are left out, until no other
+            row violates; then their errors are brought up to date and they are looked at again
+pairs       only rows that changed in a problem are multiplied with the rows of that problem's segments
+
+Termination: a chunk holds every row with a coefficient and the worst violators, so its solution raises
+the dual objective, as in `cuda.py`; the result is that of all rows, to the same tolerance.
+
+References: Vapnik, Estimation of Dependences Based on Empirical Data (1982), chunking; Joachims, Making
+Large-Scale SVM Learning Practical (1999), shrinking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.runtime.device import as_numpy, free_bytes
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.svm.cuda import DeviceBatch, _relative_gaps, solve_in_groups
+from separatrix.solvers.svm.cuda_rows import BatchRows, ViolationKeys, objectives
+from separatrix.solvers.svm.problem import StoppingRule, SvmFit, SvmProblem
+from separatrix.solvers.svm.triton import sum_rows
+from separatrix.types import Codes, Flags, Vector
+
+Tensor = Any
+LEAST_CACHED = (
+    8  # one kernel row in so many must fit for a cache of rows: fewer are computed too often
+)
+FIRST_LEVEL = 32_768  # rows of the first level, at least
+GROWTH = 4  # of the rows from level to level
+LEVEL_TOL = 0.05  # violation at which the next level is looked at
+MOST_RECOMPUTED = 16  # a chunk's matrix may take so many times the memory: its rows are then cached
+TEMPORARY_ARRAYS = 12  # of float64, for each row of each problem, while rows are looked at
+NEAR = 0.25  # errors by which a row may miss a violation and is still looked at
+TILE_ROWS, TILE_BYTES = 4096, 2**29  # of kernel values of changed rows with others, at a time
+UNLIMITED = np.iinfo(np.int64).max
+
+
+def solve_on_device(
+    gram: Any, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
+) -> list[SvmFit]:
+    """Solve every problem over a `DeviceGram`: at once if the matrix nearly fits, else in chunks.
+
+    A limit on the number of steps, a gap as the only tolerance and hard margins need the order of steps
+    over all rows: then kernel rows are cached instead.
+    """
+    plain = (
+        gram.complete
+        or gram.capacity * LEAST_CACHED >= gram.shape[0]
+        or rule.tol == np.inf
+        or rule.max_iter < UNLIMITED
+        or any(np.isinf(problem.box).any() for problem in problems)
+    )
+    return solve_in_groups(gram, problems, rule, monitor, DeviceBatch if plain else ChunkedBatch)
+
+
+class ChunkedBatch(DeviceBatch):
+    """State of a batch of problems that are solved in chunks of rows."""
+
+    near: Tensor  # shape: (n,); rows whose errors are up to date
+    level: Tensor  # shape: (n,); rows of the levels so far
+    left_at: Tensor  # shape: (p, r + 1); coefficients in the errors of rows of the level that are not near
+
+    def run(self) -> list[SvmFit]:
+        """Chunks until every problem has stopped."""
+        n, device = self.gram.shape[0], self.gram.device
+        started = any(problem.start is not None for problem in self.problems)
+        self.stride = 1 if started else _first_stride(n)
+        self.level = self._rows_of_level()
+        self.near, self.left_at = self.level.clone(), self.all.b
+        last = torch.zeros(n, dtype=torch.bool, device=device)
+        while True:
+            keys = self._keys()
+            violation = as_numpy(keys.violation)
+            going, stopped = self._going(violation), self.monitor.should_stop()
+            if stopped or not going.any():
+                if self._widen():
+                    continue
+                self.stop[self.stop == ""] = "tol"
+                self.stop[going] = "stopped"
+                self._report_progress(np.arange(len(going)), violation)
+                return self._fits()
+            if self.stride == 1:
+                self._report_progress(np.arange(len(going)), violation)
+            some = np.flatnonzero(going)
+            chunk = self._choose_chunk(keys, some)
+            if chunk is None:  # support vectors alone do not fit
+                while self._widen():
+                    pass
+                return super().run()
+            self._solve_chunk(chunk, some, violation[going], same_rows=torch.equal(chunk, last))
+            last = chunk
+
+    def _rows_of_level(self) -> Tensor:
+        """One row in `stride` of each segment, (n,)."""
+        rows = torch.zeros(self.gram.shape[0], dtype=torch.bool, device=self.gram.device)
+        for segment in self.gram.segments:
+            rows[segment.start : segment.stop : self.stride] = True
+        return rows
+
+    def _own(self, rows: Tensor) -> Tensor:
+        """Flags of rows of the matrix as flags of the rows of each problem, (p, r + 1)."""
+        return rows[self.layouts.columns[self.layout].long()]
+
+    def _keys(self) -> ViolationKeys:
+        """Violations of the rows that are near."""
+        keys, known = ViolationKeys.of(self.all), self._own(self.near)
+        up, down = (torch.where(known, key, -torch.inf) for key in (keys.up, keys.down))
+        return ViolationKeys(up, down, up.amax(dim=1), -down.amax(dim=1))
+
+    def _above(self, keys: ViolationKeys) -> Tensor:
+        """By how much each row is inside its margin, (p, r + 1), with the intercept of free rows.
+
+        The intercept lies between the violations of the worst rows, so that one of them is above 0 or free.
+        """
+        b, low, high, F, _ = self.all
+        free = (b > low) & (b < high)
+        mean = -torch.where(free, F, 0.0).sum(dim=1) / free.sum(dim=1).clamp_min(1)
+        bias = torch.where(free.any(dim=1), mean, 0.5 * (keys.top + keys.bottom))[:, None]
+        return torch.maximum(keys.up - bias, keys.down + bias)
+
+    def _going(self, violation: Vector) -> Flags:
+        """Problems that are not solved yet on the rows that are near; gaps are of all rows."""
+        going = violation > (self.rule.tol if self.stride == 1 else max(self.rule.tol, LEVEL_TOL))
+        if bool(self.near.all()):
+            close = ~going & (violation > 0) & np.isfinite(self.gaps)
+            if close.any():
+                _, primal, dual, _ = (as_numpy(part) for part in objectives(self.all))
+                going |= close & (_relative_gaps(primal, dual) > self.gaps)
+        found: Flags = going & (self.stop == "")
+        return found
+
+    def _widen(self) -> bool:
+        """Look at rows that were left out, or at those of the next level; False if there are none."""
+        if self._catch_up():
+            return True
+        if self.stride == 1:
+            return False
+        self.stride = max(1, self.stride // GROWTH)
+        level = self._rows_of_level() | self.level
+        self._advance(self.all.F, level & ~self.level, self.all.b)
+        self.level, self.near = level, level.clone()
+        return True
+
+    def _catch_up(self) -> bool:
+        """Bring the errors of rows that were left out up to date; whether there were any."""
+        out = self.level & ~self.near
+        if not bool(out.any()):
+            return False
+        self._advance(self.all.F, out, self.all.b - self.left_at)
+        self.near = self.level.clone()
+        return True
+
+    def _choose_chunk(self, keys: ViolationKeys, going: Codes) -> Tensor | None:
+        """Rows with coefficients, and violators, of some problems, (n,); None if they do not fit."""
+        some = self._on(going)
+        columns = self.layouts.columns[self.layout[some]].long()
+        chunk = torch.zeros(self.gram.shape[0], dtype=torch.bool, device=self.gram.device)
+        chunk[columns[self.all.b[some] != 0]] = True
+        room = self.gram.largest_part(self._memory(), MOST_RECOMPUTED) - int(chunk.sum())
+        if room < min(2 * self.w, self.gram.shape[0]):
+            return None
+        above = self._above(keys)[some]
+        violators = chunk.clone()
+        violators[columns[above > 0]] = True
+        if int(violators.sum()) - int(chunk.sum()) <= room:
+            return violators
+        each = max(
+            1, room // (2 * len(going))
+        )  # of both sides, so that each problem has a step to make
+        for key in (keys.up[some], keys.down[some]):
+            key = torch.where(above > 0, key, -torch.inf)
+            worst = torch.topk(key, min(each, key.shape[1]), dim=1, sorted=False)
+            chunk[columns.gather(1, worst.indices)[worst.values > -torch.inf]] = True
+        return chunk
+
+    def _memory(self) -> int:
+        """Bytes for the kernel values of a chunk; tiles and temporary state need the rest."""
+        state = 8 * TEMPORARY_ARRAYS * int(self.all.b.numel())
+        return min(int(self.gram.budget), max(0, free_bytes(self.gram.device) - state) * 4 // 5)
+
+    def _solve_chunk(self, chunk: Tensor, going: Codes, violation: Vector, same_rows: bool) -> None:
+        """Solve some problems on the rows of a chunk, and bring the errors of near rows up to date."""
+        fits = self._fits_of(chunk, going, _chunk_rule(self.rule, violation))
+        before = self.all.b.clone()
+        rows = torch.nonzero(chunk)[:, 0]
+        for number, fit in zip(going, fits, strict=True):
+            at = rows[self._on(fit.rows)]
+            self.all.b[number, self._positions(number, at)] = self._on(fit.y * fit.alpha)
+            self.n_iter[number] += fit.n_iter
+            if fit.stop == "stalled" or (same_rows and not fit.n_iter):
+                self.stop[number] = "stalled"
+        self._advance(self.all.F, self.near, self.all.b - before)
+        if bool((self.near == self.level).all()):
+            self._shrink(int(chunk.sum()))
+
+    def _fits_of(self, chunk: Tensor, going: Codes, rule: StoppingRule) -> list[SvmFit]:
+        """The solutions of some problems on the rows of a chunk."""
+        rows = torch.nonzero(chunk)[:, 0]
+        here = as_numpy(rows)
+        cuts = [np.searchsorted(here, (s.start, s.stop)).tolist() for s in self.gram.segments]
+        gram = self.gram.part(rows, tuple(slice(*cut) for cut in cuts), self._memory())
+        problems: list[SvmProblem] = []
+        boxes: dict[int, Vector] = {}
+        for number in going:
+            problem = self.problems[number]
+            box = boxes.setdefault(id(problem.box), problem.box[here])
+            own = rows[self._on(self._takes[number][self._segment_of(here)])]
+            at = self._positions(number, own)
+            start, errors = (as_numpy(part[number, at]) for part in (self.all.b, self.all.F))
+            problems.append(SvmProblem(problem.sides, box, np.abs(start), errors))
+        fits = solve_in_groups(gram, problems, rule, self.monitor.inner())
+        del gram
+        if self.gram.device.type == "cuda":
+            torch.cuda.empty_cache()  # the next chunk's matrix has another size, and needs all of it
+        return fits
+
+    def _shrink(self, chunk: int) -> None:
+        """Leave out rows far from violating, if there are many beside those of a chunk of so many."""
+        above = self._above(self._keys())
+        close = ((above > -NEAR) | (self.all.b != 0)) & self._own(self.level)
+        near = torch.zeros_like(self.near)
+        near[self.layouts.columns[self.layout].long()[close]] = True
+        if int(self.level.sum()) > 2 * max(int(near.sum()), chunk):
+            self.near, self.left_at = near, self.all.b.clone()
+
+    def _advance(self, F: Tensor, rows: Tensor, steps: Tensor) -> None:
+        """Add the kernel rows of changed coefficients, (p, r + 1), to the errors of some rows, (n,)."""
+        targets = torch.nonzero(rows)[:, 0]
+        cuts = np.searchsorted(as_numpy(targets), [(s.start, s.stop) for s in self.gram.segments])
+        for a, c, problems in self._pairs_of_segments():
+            source, (first, stop) = self.gram.segments[a], cuts[c].tolist()
+            size = source.stop - source.start
+            starts = zip(problems, source.start - self._shifts[problems, a], strict=True)
+            own = torch.stack([steps[problem, start : start + size] for problem, start in starts])
+            changed = torch.nonzero((own != 0).any(dim=0))[:, 0]
+            if not len(changed) or first == stop:
+                continue
+            own, changed = own[:, changed], changed + source.start
+            numbers, shifts = self._on(problems), self._on(self._shifts[problems, c])
+            for columns in self._columns_at_once(targets[first:stop]):
+                sums: Any = 0.0
+                for part in row_blocks(len(changed), TILE_ROWS):
+                    sums = sums + sum_rows(self.gram.tile(changed[part], columns), own[:, part])
+                F[numbers[:, None], columns - shifts[:, None]] += sums
+
+    def _columns_at_once(self, targets: Tensor) -> Iterator[Tensor]:
+        size = rows_that_fit(TILE_ROWS * self.gram.dtype.itemsize, TILE_BYTES)
+        for part in row_blocks(len(targets), size):
+            yield targets[part]
+
+    def _pairs_of_segments(self) -> Iterator[tuple[int, int, Codes]]:
+        """Each two segments, with the problems that both take part in."""
+        for a in range(len(self.gram.segments)):
+            for c in range(len(self.gram.segments)):
+                problems = np.flatnonzero(self._takes[:, a] & self._takes[:, c])
+                if len(problems):
+                    yield a, c, problems
+
+    def _segment_of(self, rows: Codes) -> Codes:
+        starts = [segment.start for segment in self.gram.segments]
+        found: Codes = np.searchsorted(starts, rows, side="right") - 1
+        return found
+
+    def _positions(self, problem: int, rows: Tensor) -> Tensor:
+        """Positions of rows of the matrix among those of a problem."""
+        return rows - self._on(self._shifts[problem][self._segment_of(as_numpy(rows))])
+
+    def _initial_rows(self, problems: Sequence[SvmProblem]) -> BatchRows:
+        shape = len(problems), len(self.gram.segments)
+        self._takes, self._shifts = np.zeros(shape, bool), np.zeros(shape, np.int64)
+        for number, problem in enumerate(problems):
+            layout = self.layouts.of(problem)
+            self._takes[number, layout.segments] = True
+            self._shifts[number, layout.segments] = layout.shifts
+        return super()._initial_rows(problems)
+
+    def _add_steps(self, F: Tensor, steps: Tensor) -> None:
+        everyone = torch.ones(self.gram.shape[0], dtype=torch.bool, device=self.gram.device)
+        self._advance(F, everyone, steps)
+
+
+def _first_stride(n: int) -> int:
+    """The power of the growth that leaves at least the rows of the first level."""
+    stride = 1
+    while n // (stride * GROWTH) >= FIRST_LEVEL:
+        stride *= GROWTH
+    return stride
+
+
+def _chunk_rule(rule: StoppingRule, violation: Vector) -> StoppingRule:
+    """Tolerance of a chunk: a tenth of the violation, and less than asked for at the end.
+
+    Where the violation is small enough and the gap is not, a fifth of it, as in `cuda.py`.
+    """
+    worst = float(violation.max())
+    tol = max(0.1 * worst, 0.5 * rule.tol) if worst > rule.tol else 0.2 * worst
+    return StoppingRule(tol, np.inf, rule.max_iter)

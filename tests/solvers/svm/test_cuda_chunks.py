@@ -1,0 +1,141 @@
+"""Chunks of rows find the solutions of the whole matrix; torch on the CPU stands in for a GPU."""
+
+import numpy as np
+import pytest
+
+from separatrix.kernels import Gaussian, Polynomial
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.svm import solve_svms
+from separatrix.solvers.svm.problem import TICKS
+
+pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("triton", reason="Triton is not installed")
+cuda = pytest.importorskip("separatrix.solvers.svm.cuda")
+chunks = pytest.importorskip("separatrix.solvers.svm.cuda_chunks")
+helpers = pytest.importorskip("tests.solvers.svm.test_cuda")
+
+ROWS = 700
+MEMORY = 8 * ROWS * 400  # of 700 rows
+
+
+@pytest.fixture
+def solved(monkeypatch):
+    """Rows of each chunk, its level and what is near; small levels, so that there are several."""
+    monkeypatch.setattr(chunks, "FIRST_LEVEL", 40)
+    monkeypatch.setattr(chunks, "LEAST_CACHED", 1)
+    monkeypatch.setattr(cuda, "WORKING_SET", 64)
+    seen, solve = [], chunks.ChunkedBatch._solve_chunk
+
+    def recorded(self, chunk, *args, **more):
+        seen.append((int(chunk.sum()), int(self.level.sum()), int(self.near.sum())))
+        return solve(self, chunk, *args, **more)
+
+    monkeypatch.setattr(chunks.ChunkedBatch, "_solve_chunk", recorded)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("scheme", "C", "kernel"),
+    [("ovo", 1.0, Gaussian(0.3)), ("ovr", 10.0, Gaussian(0.3)), ("ovo", 0.1, Polynomial(2))],
+)
+def test_levels_and_left_out_rows_change_nothing(scheme, C, kernel, solved):
+    X, segments, problems = helpers.problems_of(ROWS, 3, scheme, C=C)
+
+    helpers.assert_same_solutions(X, segments, problems, kernel, memory=MEMORY)
+
+    levels = {level for _, level, _ in solved}
+    assert len(levels) == 3
+    assert max(levels) == ROWS
+    assert all(chunk <= level for chunk, level, _ in solved)
+
+
+def test_rows_far_from_the_boundary_are_left_out_and_looked_at_again(solved, monkeypatch):
+    monkeypatch.setattr(chunks, "NEAR", 0.0)  # too little: some must come back
+    X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=5.0)
+
+    helpers.assert_same_solutions(X, segments, problems, memory=MEMORY)
+
+    at_the_end = [near for _, level, near in solved if level == ROWS]
+    assert min(at_the_end) < ROWS / 2
+    assert at_the_end.count(ROWS) >= 2
+
+
+def test_a_start_looks_at_all_rows_and_needs_no_step_at_the_solution(solved):
+    X, segments, problems = helpers.problems_of(ROWS, 3, "ovo", C=1.0)
+    gram = helpers.on_device(X, segments, memory=MEMORY)
+    first = solve_svms(gram, problems, tol=1e-5)
+    solved.clear()
+
+    starts = [p._replace(start=fit.alpha) for p, fit in zip(problems, first, strict=True)]
+    again = solve_svms(gram, starts, tol=1e-3)
+
+    assert not solved
+    assert [fit.n_iter for fit in again] == [0, 0, 0]
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_allclose(other.errors, one.errors, atol=1e-9)
+
+
+def test_a_chunk_of_few_violators_still_comes_to_the_end(solved, monkeypatch):
+    monkeypatch.setattr(cuda, "WORKING_SET", 16)
+    X, segments, problems = helpers.problems_of(ROWS, 3, "ovo", C=1.0)
+    gram = helpers.on_device(X, segments, memory=MEMORY)
+    whole = solve_svms(gram, problems)
+    most = max(chunk for chunk, _, _ in solved)
+    monkeypatch.setattr(type(gram), "largest_part", lambda *_: most * 3 // 4)
+    solved.clear()
+
+    small = solve_svms(gram, problems)
+
+    assert max(chunk for chunk, _, _ in solved) <= most * 3 // 4
+    assert {fit.stop for fit in small} == {"tol"}
+    for one, other in zip(whole, small, strict=True):
+        np.testing.assert_allclose(other.dual, one.dual, rtol=1e-4)
+
+
+def test_more_support_vectors_than_fit_are_solved_by_cached_rows(solved, monkeypatch):
+    X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=1.0)
+    gram = helpers.on_device(X, segments, memory=MEMORY)
+    monkeypatch.setattr(type(gram), "largest_part", lambda *_: 140)
+
+    [fit] = solve_svms(gram, problems)
+
+    assert fit.stop == "tol"
+    assert np.count_nonzero(fit.alpha) > 140
+    assert max(chunk for chunk, _, _ in solved) <= 140
+
+
+def test_being_told_to_stop_leaves_errors_that_belong_to_the_coefficients(solved):
+    X, segments, problems = helpers.problems_of(ROWS, 3, "ovo", C=1.0)
+    gram = helpers.on_device(X, segments, memory=MEMORY)
+    monitor = FitMonitor()
+    counted = iter(range(10_000))
+    monitor.should_stop = lambda: next(counted) > 12  # after a few rounds
+
+    fits = solve_svms(gram, problems, monitor=monitor, tol=1e-6)
+
+    K = helpers.make_gram(helpers.KERNEL, X, segments=segments).matrix
+    assert "stopped" in {fit.stop for fit in fits}
+    for fit in fits:
+        signed = K[np.ix_(fit.rows, fit.rows)] @ (fit.alpha * fit.y)
+        np.testing.assert_allclose(fit.errors, signed - fit.y, atol=1e-9)
+
+
+def test_progress_is_reported_in_the_steps_of_the_cpu_solver(solved):
+    X, segments, problems = helpers.problems_of(ROWS, 3, "ovo", C=1.0)
+    steps = []
+
+    monitor = FitMonitor(on_step=steps.append)
+    solve_svms(helpers.on_device(X, segments, memory=MEMORY), problems, monitor=monitor)
+
+    assert len(steps) == 3 * TICKS
+
+
+def test_a_matrix_of_which_many_rows_fit_is_solved_by_cached_rows(solved, monkeypatch):
+    X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=1.0)
+    gram = helpers.on_device(X, segments, memory=MEMORY)
+    monkeypatch.setattr(chunks, "LEAST_CACHED", 3)
+    solve_svms(gram, problems)
+    assert not solved
+    monkeypatch.setattr(chunks, "LEAST_CACHED", 1)
+    solve_svms(gram, problems)
+    assert solved
