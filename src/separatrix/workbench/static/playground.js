@@ -62,7 +62,7 @@ function build(view, scene, on, signal) {
   const compare = compareCard(scene, signal);
   const lift = liftCard(scene, { found: () => shown?.found ?? null, signal });
   const story = storyPlayer({
-    start: (query) => begin(new URLSearchParams(query)), steps, lift, on, left: remember,
+    start: (query, before) => begin(new URLSearchParams(query), before), steps, lift, on, left: remember,
     address: (query) => { history.replaceState(null, "", `#/playground?${query}`); held = location.hash; },
   });
   const unfinished = h("div", { class: "unfinished", role: "status", hidden: true, data: { test: "unfinished" } },
@@ -90,9 +90,15 @@ function build(view, scene, on, signal) {
     }, SETTLED);
   }
 
+  /** For whoever watches the page: whether the picture is of all that was asked for. Where the scene is drawn by then. */
+  function markRest() {
+    requestAnimationFrame(() => { canvas.dataset.settled = String(ready && !fit.busy() && !exact); });
+  }
+
   const fit = latest(async ({ route = "fit", quick = false } = {}) => {
-    if (closed || scene.present() < 2) return;
-    const { points, classes, view: window } = scene, mark = { ...tests.mark(), route };
+    canvas.dataset.settled = "false";
+    if (closed || scene.present() < 2) return markRest();
+    const { points, classes, view: window } = scene, mark = { ...tests.mark(), route, step: story.step() };
     const begun = performance.now();
     finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
@@ -106,8 +112,15 @@ function build(view, scene, on, signal) {
       finishing = false;
       clearTimeout(slow);
       working.hidden = true;
+      markRest();
     }
   });
+
+  /** The fit from scratch, as the code shown does it, once nothing has changed for a moment. */
+  function fitExactly(later) {
+    clearTimeout(exact);
+    exact = later ? setTimeout(() => { exact = 0; fit(); }, SETTLED) : 0;
+  }
 
   function accept(answer, { points, classes, window, mark }, trip) {
     const found = regions(answer, window);
@@ -117,10 +130,9 @@ function build(view, scene, on, signal) {
     fitted = { found, classes, support: new Set(support), wrong: new Set(wrong), total: answer.milliseconds.total, answer: { ...answer, window } };
     trouble.hidden = true;
     unfinished.hidden = !answer.unfinished;
-    clearTimeout(exact);
-    if (answer.quick && !answer.unfinished && mark.route !== "finish") exact = setTimeout(() => fit(), SETTLED); // as the code shown fits it
+    fitExactly(answer.quick && !answer.unfinished && mark.route !== "finish");
     tests.take(answer, mark);
-    story.take(answer);
+    story.take(answer, mark.step);
     hover.forget();
     facts.show(answer);
     code.show(answer);
@@ -202,9 +214,11 @@ function build(view, scene, on, signal) {
       status.textContent = "";
       facts.empty("There is nothing to fit before two classes have points.");
       explain();
+      fitExactly(false);
+      markRest();
       return;
     }
-    clearTimeout(exact);
+    fitExactly(false);
     if (finishing) endFinish();
     fit({ quick: change === "model" });
   }
