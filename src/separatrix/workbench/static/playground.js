@@ -24,6 +24,8 @@ import { testCard } from "./playground-test.js";
 import { tools } from "./playground-tools.js";
 
 const GRID = 100;
+const COARSE = 60; // cells along a side while a slider moves
+const MANY = 500; // points of which each place of a slider takes longer than a frame
 const SLOW = 700; // ms until a fit is shown as working
 const SPOKEN = 900; // ms without another answer until it is read aloud
 const PAUSE = 1500; // ms between two cancels: a new process has begun by then
@@ -100,12 +102,13 @@ function build(view, scene, on, signal) {
     if (closed || scene.present() < 2) return markRest();
     const { points, classes, view: window } = scene, mark = { ...tests.mark(), route, step: story.step() };
     const begun = performance.now();
+    const coarse = quick && (scene.points.length >= MANY || fitted?.answer.steps === false); // steps: edges that few cells would blunt
     finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
-      const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: GRID, quick }, signal);
+      const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: coarse ? COARSE : GRID, quick }, signal);
       const trip = performance.now() - begun;
-      return () => { if (!closed && scene.present() > 1) accept(answer, { points, classes, window, mark }, trip); };
+      return () => { if (!closed && scene.present() > 1) accept(answer, { points, classes, window, mark, coarse }, trip); };
     } catch (error) {
       return () => { if (error.name !== "AbortError") refuse(error); };
     } finally {
@@ -122,7 +125,7 @@ function build(view, scene, on, signal) {
     exact = later ? setTimeout(() => { exact = 0; fit(); }, SETTLED) : 0;
   }
 
-  function accept(answer, { points, classes, window, mark }, trip) {
+  function accept(answer, { points, classes, window, mark, coarse }, trip) {
     const found = regions(answer, window);
     const moved = scene.points.length < points.length; // rows were taken out since: numbers of rows mean others now
     const wrong = moved ? [] : answer.wrong;
@@ -130,7 +133,7 @@ function build(view, scene, on, signal) {
     fitted = { found, classes, support: new Set(support), wrong: new Set(wrong), total: answer.milliseconds.total, answer: { ...answer, window } };
     trouble.hidden = true;
     unfinished.hidden = !answer.unfinished;
-    fitExactly(answer.quick && !answer.unfinished && mark.route !== "finish");
+    fitExactly((answer.quick || coarse) && !answer.unfinished && mark.route !== "finish");
     tests.take(answer, mark);
     story.take(answer, mark.step);
     hover.forget();
