@@ -66,7 +66,7 @@ class Playground:
         start = self._continue(made) if quick and len(made.X) >= QUICK_POINTS else None
         if start is not None:
             start.set_params(**PREVIEW.get(made.model.key, {}))
-        return self._fit(scene, made, window, grid, start)
+        return self._fit(scene, made, window, grid, start, preview=start is not None)
 
     def finish(
         self, *, window: list[float], grid: int = 100, quick: bool = False, **scene: Any
@@ -76,9 +76,16 @@ class Playground:
         return self._fit(scene, made, window, grid, self._continue(made))
 
     def _fit(
-        self, scene: dict[str, Any], made: Scene, window: list[float], grid: int, start: Any
+        self,
+        scene: dict[str, Any],
+        made: Scene,
+        window: list[float],
+        grid: int,
+        start: Any,
+        *,
+        preview: bool = False,
     ) -> dict[str, Any]:
-        answer, regions = fit_picture(made, window, grid, start)
+        answer, regions = fit_picture(made, window, grid, start, preview=preview)
         self._last = (scene, made, regions)
         return {**answer, "quick": start is not None}
 
