@@ -336,7 +336,7 @@ CROWD = """async (others) => {
   const row = Array.from({ length: others }, (_, i) => [0.1 + 0.8 * i / others, 0.1, 1]);
   const points = [[0.25, 0.5, 0], [0.75, 0.5, 0], ...row];
   plane.show({ points, window: [0, 1, 0, 1], support: new Set([0]) });
-  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame); // by then it has its size
+  for (const _ of [1, 2]) await new Promise(requestAnimationFrame); // by then it has its size
   plane.draw();
   const ratio = plane.canvas.width / plane.width, context = plane.canvas.getContext('2d');
   const { width, height } = plane.canvas, { data } = context.getImageData(0, 0, width, height);

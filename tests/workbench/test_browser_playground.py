@@ -521,10 +521,20 @@ def test_the_page_shows_the_same_as_python_and_as_a_command(visit):
 def test_a_slider_of_many_points_is_answered_from_the_last_fit_and_then_from_scratch(visit):
     tab = opened(visit, made(n=600))
 
-    def asks(quick):
-        return lambda request: (
-            request.url.endswith("/playground/fit") and request.post_data_json["quick"] is quick
-        )
+    def asks(quick, grid):
+        def is_it(request):
+            if not request.url.endswith("/playground/fit"):
+                return False
+            body = request.post_data_json
+            return (body["quick"], body["grid"]) == (quick, grid)
 
-    with tab.expect_request(asks(quick=False)), tab.expect_request(asks(quick=True)):
+        return is_it
+
+    with tab.expect_request(asks(False, 100)), tab.expect_request(asks(True, 60)):
         tab.locator("[data-test=parameter-C]").press("ArrowRight")
+    settle(tab)
+    tab.wait_for_url(re.compile(r"p\.C="))
+    X, y = table(tab)
+    C = float(shown_value(tab, "C").text_content())
+    support = len(SVC(C=C, gamma=1.0).fit(X, y).support_)
+    assert fact(tab, "Support vectors") == f"{support} of 600"
