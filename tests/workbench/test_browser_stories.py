@@ -62,7 +62,7 @@ def test_the_claims_of_the_stories_hold(visit):
 def test_the_answer_to_a_step_that_was_left_has_no_say_in_the_next(visit, bench):
     tab = visit("draw").tab
     held = []
-    tab.route("**/api/playground/fit", held.append)
+    tab.route("**/api/playground/fit", lambda route: held.append(route))
     tab.goto(f"{bench.address}/#/playground?story=gamma&at=1")
     text = tab.locator("[data-test=story-text]")
     expect(text).to_contain_text("…")
