@@ -68,7 +68,7 @@ def test_the_answer_to_a_step_that_was_left_has_no_say_in_the_next(visit, bench)
     expect(text).to_contain_text("…")
     until(lambda: tab.evaluate("1") and len(held) == 1, "the question of the first step")
     tab.keyboard.press("ArrowRight")
-    expect(tab.locator("[data-test=story-count]")).to_have_text("2 of 4")
+    expect(tab.locator("[data-test=story-count]")).to_have_text("2 of 5")
 
     held[0].continue_()
     until(lambda: tab.evaluate("1") and len(held) > 1, "the question of the second step")
