@@ -1,4 +1,4 @@
-"""A workbench and a browser for each module, and tabs as a person opens them.
+"""A workbench for all tests of a process, a browser for each module, and tabs as a person opens them.
 
 A tab that `visit` opened must have asked nobody but the workbench and must have complained of nothing:
 that is checked after every test.
@@ -7,7 +7,7 @@ that is checked after every test.
 from __future__ import annotations
 
 import pytest
-from tests.browser import Browser
+from tests.browser import Browser, require_chromium
 from tests.workbench.live_server import guarded_app, serve_app
 from tests.workbench.workbench_process import WorkbenchProcess, until
 
@@ -25,16 +25,17 @@ def browser():
         yield found
 
 
-@pytest.fixture(scope="module")
-def bench(browser, tmp_path_factory):
-    """A workbench of its own folder; the browser comes first, for without one there is no test."""
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory):
+    """A workbench of its own folder; where there is no browser, there is no test."""
+    require_chromium()
     folder = tmp_path_factory.mktemp("workbench")
     with WorkbenchProcess(folder, "--data", "digits") as found:
         yield found
     assert [line for line in found.messages if "Traceback" in line] == [], "".join(found.messages)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def taught(bench):
     """The same workbench with all models of Draw loaded."""
     until(lambda: bench.get("/api/draw/state")["ready"], "the models")

@@ -97,6 +97,31 @@ def test_the_deadline_of_a_request_starts_when_its_service_is_loaded(settings, m
     assert events == ["made", "state", "begun", "answer"]
 
 
+def test_what_is_loaded_is_frozen_once_before_the_first_wait(settings, monkeypatch):
+    """A full collection over all modules takes as long as three answers."""
+    events = []
+    questions = [{"name": "echo.echo", "arguments": {}}] * 2
+
+    class Waiting:
+        def pending(self):
+            return False
+
+        def receive(self):
+            events.append("waits")
+            if not questions:
+                raise EOFError
+            return questions.pop()
+
+    monkeypatch.setattr(
+        "separatrix.workbench.dispatcher.gc.freeze", lambda: events.append("freeze")
+    )
+    dispatcher = Dispatcher(settings, lambda header, body=b"": None, fake_workers.SERVICES)
+    dispatcher.serve(Waiting())
+
+    assert events == ["freeze", "waits", "waits", "waits"]
+    assert not dispatcher.work()
+
+
 @async_test
 async def test_cancelling_ends_the_present_request_and_none_that_waits(settings, tmp_path):
     async with start(settings) as backend:

@@ -122,7 +122,7 @@ def test_a_digit_changes_its_answer_as_a_stroke_is_added_and_undone(page):
     page.tab.get_by_role("button", name="Clear").click()
 
     says(page.tab, "?")
-    assert set(labels(page.tab).values()) == {""}
+    assert set(settled(page.tab).values()) == {""}
 
 
 REASONS = {
@@ -401,7 +401,7 @@ def test_a_reload_keeps_the_drawing_the_answers_and_the_chosen_model(page):
     settled(tab)
     expect(tab.locator("[data-test=evidence]")).to_be_visible()
     tab.locator("body").click(position={"x": 2, "y": 2})  # the paper has no ring around it
-    assert picture(tab, "paper") == drawn
+    until(lambda: picture(tab, "paper") == drawn, "the paper as it was")
     assert picture(tab, "seen") == seen
     assert labels(tab) == said
 

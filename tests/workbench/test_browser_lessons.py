@@ -20,6 +20,7 @@ from tests.workbench.test_browser_playground import (
     opened,
     pixels,
     saved,
+    settle,
     table,
     view_of,
 )
@@ -148,6 +149,7 @@ def test_points_are_held_out_and_both_errors_and_the_strip_follow(visit):
     expect(tab.locator(LEGEND)).to_contain_text("test points")
     both = tab.locator("[data-test=both-errors]")
     expect(both).to_contain_text("test")
+    settle(tab)
 
     X, y = table(tab)
     count = int(re.search(r"(\d+) test points", tab.locator(LEGEND).text_content())[1])
@@ -293,7 +295,6 @@ def test_undo_covers_sliders_and_models(visit):
     slider = tab.locator("[data-test=parameter-C]")
     slider.focus()
     tab.keyboard.press("End")
-    tab.wait_for_timeout(1000)  # changes within 900 ms count as one
     tab.locator("[data-test=model]").select_option("knn")
     expect(tab.locator("[data-test=parameter-n_neighbors]")).to_be_visible()
 
@@ -335,7 +336,7 @@ CROWD = """async (others) => {
   const row = Array.from({ length: others }, (_, i) => [0.1 + 0.8 * i / others, 0.1, 1]);
   const points = [[0.25, 0.5, 0], [0.75, 0.5, 0], ...row];
   plane.show({ points, window: [0, 1, 0, 1], support: new Set([0]) });
-  await new Promise((done) => setTimeout(done, 300));
+  for (const _ of [1, 2]) await new Promise(requestAnimationFrame); // by then it has its size
   plane.draw();
   const ratio = plane.canvas.width / plane.width, context = plane.canvas.getContext('2d');
   const { width, height } = plane.canvas, { data } = context.getImageData(0, 0, width, height);

@@ -50,13 +50,17 @@ def made(generator="moons", n=40, noise=0.2, seed=0, **query):
 
 
 def opened(visit, page, *, points=True, **how):
-    """The page with its first answer on the plane, or with an empty plane."""
-    shown = visit(page, **how)
-    plane = shown.tab.locator(PLANE)
-    expect(plane).to_be_visible()
+    """The page with its answer on the plane, or with an empty plane."""
+    tab = visit(page, **how).tab
+    settle(tab)
     if points:
-        expect(plane).not_to_have_attribute("data-fitted", "0")
-    return shown.tab
+        expect(tab.locator(PLANE)).not_to_have_attribute("data-fitted", "0")
+    return tab
+
+
+def settle(tab):
+    """Wait until the picture and the facts are about all that was asked for."""
+    expect(tab.locator(PLANE)).to_have_attribute("data-settled", "true")
 
 
 def fitted(tab):
@@ -295,6 +299,7 @@ def test_the_perceptron_is_stepped_mistake_by_mistake_to_its_end(visit):
     expect(says).to_contain_text("This is the end: a pass without a mistake.")
     expect(tab.locator("[data-test=step-forward]")).to_be_disabled()
     expect(tab.locator(PLANE)).to_have_attribute("data-wrong", "0")
+    settle(tab)
     assert fact(tab, "Mistakes while learning") == str(len(rows))
     tab.wait_for_url(re.compile(rf"step={len(rows)}$"))
     tab.locator("[data-test=steps-close]").click()
@@ -367,7 +372,7 @@ def test_a_csv_file_is_read_and_its_columns_are_chosen(visit):
 
     has_points(tab, 30)
     expect(tab.locator("[data-test=class-0]")).to_contain_text("even")
-    assert tab.locator("[data-test=csv-x]").input_value() == "length"
+    expect(tab.locator("[data-test=csv-x]")).to_have_value("length")
     tab.locator("[data-test=csv-x]").select_option("weight")
     tab.wait_for_url(re.compile(r"names=%5B%22weight%22%2C%22width%22%5D"))
     _, text = saved(tab, "export-points")
@@ -411,7 +416,7 @@ def test_where_a_rule_gives_three_classes_no_answer_is_shown(visit):
     tab.locator("[data-test=rule]").select_option("each")
 
     expect(legend).to_contain_text("no class")
-    expect(tab.locator(FACTS)).to_contain_text("Indeterminate")
+    settle(tab)
     assert float(fact(tab, "Indeterminate").split()[0]) > 0
     until(lambda: pixels(tab) != before, "hatching")
     tab.locator("[data-test=rule]").select_option("predict")
@@ -430,7 +435,8 @@ def test_a_reload_and_a_copied_link_give_the_same_scene(visit, bench):
     tab.locator("[data-test=standardise]").check()
     expect(tab.locator(FACTS)).to_contain_text("Margin width")
     tab.wait_for_url(re.compile(r"standardise=1.*points=(?!A{24})"))
-    until(lambda: "(standardised)" in fact(tab, "Margin width"), "facts of the last change")
+    settle(tab)
+    assert "(standardised)" in fact(tab, "Margin width")
     (X, y), said = table(tab), facts(tab)
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab.locator("[data-test=copy-link]").click()
@@ -447,7 +453,7 @@ def test_a_reload_and_a_copied_link_give_the_same_scene(visit, bench):
 
 def assert_same_scene(tab, X, y, said):
     has_points(tab, len(y))
-    expect(tab.locator(FACTS)).to_contain_text("Margin width")
+    settle(tab)
     assert facts(tab) == said
     again, labels = table(tab)
     np.testing.assert_array_equal(again, X)
@@ -515,10 +521,20 @@ def test_the_page_shows_the_same_as_python_and_as_a_command(visit):
 def test_a_slider_of_many_points_is_answered_from_the_last_fit_and_then_from_scratch(visit):
     tab = opened(visit, made(n=600))
 
-    def asks(quick):
-        return lambda request: (
-            request.url.endswith("/playground/fit") and request.post_data_json["quick"] is quick
-        )
+    def asks(quick, grid):
+        def is_it(request):
+            if not request.url.endswith("/playground/fit"):
+                return False
+            body = request.post_data_json
+            return (body["quick"], body["grid"]) == (quick, grid)
 
-    with tab.expect_request(asks(quick=False)), tab.expect_request(asks(quick=True)):
+        return is_it
+
+    with tab.expect_request(asks(False, 100)), tab.expect_request(asks(True, 60)):
         tab.locator("[data-test=parameter-C]").press("ArrowRight")
+    settle(tab)
+    tab.wait_for_url(re.compile(r"p\.C="))
+    X, y = table(tab)
+    C = float(shown_value(tab, "C").text_content())
+    support = len(SVC(C=C, gamma=1.0).fit(X, y).support_)
+    assert fact(tab, "Support vectors") == f"{support} of 600"

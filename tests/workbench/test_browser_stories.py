@@ -59,6 +59,25 @@ def test_the_claims_of_the_stories_hold(visit):
     assert shares("costs", 2)[0] > shares("costs", 1)[0]
 
 
+def test_the_answer_to_a_step_that_was_left_has_no_say_in_the_next(visit, bench):
+    tab = visit("draw").tab
+    held = []
+    tab.route("**/api/playground/fit", lambda route: held.append(route))
+    tab.goto(f"{bench.address}/#/playground?story=gamma&at=1")
+    text = tab.locator("[data-test=story-text]")
+    expect(text).to_contain_text("…")
+    until(lambda: tab.evaluate("1") and len(held) == 1, "the question of the first step")
+    tab.keyboard.press("ArrowRight")
+    expect(tab.locator("[data-test=story-count]")).to_have_text("2 of 5")
+
+    held[0].continue_()
+    until(lambda: tab.evaluate("1") and len(held) > 1, "the question of the second step")
+
+    expect(text).to_contain_text("…")
+    tab.unroute("**/api/playground/fit")  # lets go what is held
+    expect(text).not_to_contain_text("…")
+
+
 def test_a_lecture_fills_the_screen_and_a_short_link_opens_a_story(visit, bench, browser):
     shown = visit("draw")
     shown.tab.goto(f"{bench.address}/#story=ties")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -61,6 +62,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then call back."""
         await super().startup(sockets)
+        gc.freeze()  # what is imported stays: collections need not look at it
         self._on_startup()
 
 

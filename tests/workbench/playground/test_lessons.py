@@ -12,8 +12,9 @@ from tests.workbench.playground.scenes import (
 
 from separatrix import SVC, KNeighborsClassifier, LogisticRegression
 from separatrix.errors import DataError, ParameterError
-from separatrix.workbench.playground.fit import fit_picture
+from separatrix.workbench.playground.fit import compute_regions, fit_picture, solved_codes
 from separatrix.workbench.playground.generators import generate_points
+from separatrix.workbench.playground.scene import Scene
 
 
 def first_scene(**parameters):
@@ -235,6 +236,19 @@ def test_a_dragged_slider_of_many_points_starts_from_the_last_fit_and_finds_the_
     assert (dragged["quick"], alone["quick"]) == (True, False)
     assert np.mean(decode_codes(dragged) == decode_codes(alone)) > 0.995
     assert abs(len(dragged["support"]) - len(alone["support"])) <= 3
+    assert len(set(dragged["wrong"]) ^ set(alone["wrong"])) <= 3
+
+
+def test_the_classes_that_a_solver_ended_with_are_those_of_predict():
+    points = generate_points("moons", n=300, noise=0.4, seed=1)
+    scene = Scene.of(points[::-1], "svm", {"C": 3.0, "gamma": 2.0})
+    model = scene.estimator().fit(scene.X, scene.targets)
+    regions = compute_regions(scene, model, [-2.0, 3.0, -1.5, 2.0], 20)
+
+    found = solved_codes(scene, regions)
+
+    np.testing.assert_array_equal(found, regions.codes_at(scene.X))
+    assert 0 < np.mean(found != scene.y) < 0.3
 
 
 def test_other_points_or_few_of_them_are_fitted_from_scratch(playground):
@@ -249,8 +263,8 @@ def test_an_unfinished_fit_goes_on_from_where_it_stopped(playground, monkeypatch
     fit(playground, **scene)
     iterations = []
 
-    def fit_and_count(made, window, grid, model=None):
-        found = fit_picture(made, window, grid, model)
+    def fit_and_count(*scene, **how):
+        found = fit_picture(*scene, **how)
         iterations.append(int(found[1].machines[0].fitted.n_iter_.sum()))
         return found
 

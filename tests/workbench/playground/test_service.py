@@ -252,7 +252,7 @@ def test_five_thousand_points_are_a_picture(playground):
     rng = np.random.default_rng(0)
     points = [[*place, "ab"[place[0] > 0]] for place in rng.normal(size=(5000, 2)).tolist()]
 
-    answer = fit(playground, points=points, model="svm", parameters={})
+    answer = fit(playground, points=points, model="svm", parameters={}, seconds=100.0)
 
     assert answer["facts"][0]["title"] == "training error"
 

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import DataError
+from separatrix.estimators.svc import SVC
 from separatrix.evaluation.regions import Regions, decision_regions
 from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.types import Codes
 from separatrix.workbench.playground.ellipses import class_ellipses
 from separatrix.workbench.playground.export import command_of, python_of
 from separatrix.workbench.playground.facts import (
@@ -34,11 +36,12 @@ MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, the edges of r
 
 
 def fit_picture(
-    scene: Scene, window: Sequence[float], grid: int, model: Any = None
+    scene: Scene, window: Sequence[float], grid: int, model: Any = None, *, preview: bool = False
 ) -> tuple[dict[str, Any], Regions]:
     """Fit the model and compute its regions: the answer for the page, and the regions.
 
-    `model` is an estimator with the scene's parameters that starts from an earlier fit.
+    `model` is an estimator with the scene's parameters that starts from an earlier fit. Of a
+    `preview` the classes of the points may be those that the solver ended with.
     """
     started = time.perf_counter()
     with collect_warnings() as messages:
@@ -50,7 +53,7 @@ def fit_picture(
         finished = time.perf_counter()
         answer = {
             **encode_regions(scene, regions),
-            **describe(scene, regions),
+            **describe(scene, regions, solved_codes(scene, regions) if preview else None),
             "ellipses": class_ellipses(scene, regions.machines),
             "python": python_of(scene),
             "command": command_of(scene),
@@ -64,9 +67,9 @@ def fit_picture(
     return answer, regions
 
 
-def describe(scene: Scene, regions: Regions) -> dict[str, Any]:
+def describe(scene: Scene, regions: Regions, codes: Codes | None = None) -> dict[str, Any]:
     """What is known of the points: support vectors, errors, facts; why the fit is no answer, if so."""
-    codes = regions.codes_at(scene.X)
+    codes = regions.codes_at(scene.X) if codes is None else codes
     wrong = scene.rows[codes != scene.y]
     tested = wrong_in_test(scene, regions)
     unfinished = why_unfinished(regions.machines)
@@ -81,6 +84,23 @@ def describe(scene: Scene, regions: Regions) -> dict[str, Any]:
         "unfinished": unfinished,
         "facts": list_facts(scene, regions, codes, unfinished),
     }
+
+
+def solved_codes(scene: Scene, regions: Regions) -> Codes | None:
+    """Codes of the points from the scores that the solver of an SVM ended with; None for other models.
+
+    They are those of `predict` but for points within its rounding of the boundary, and need no kernel
+    values: with many support vectors that is a quarter of the time of an answer.
+    """
+    machine = regions.machines[0].fitted
+    if type(machine) is not SVC or len(scene.labels) != 2 or len(machine._fits) != 1:
+        return None
+    fit = machine._fits[0]
+    if len(fit.rows) != len(scene.y):
+        return None
+    codes = np.empty(len(scene.y), dtype=np.intp)
+    codes[fit.rows] = fit.errors + fit.y + fit.intercept > 0
+    return codes
 
 
 def compute_regions(scene: Scene, model: Any, window: Sequence[float], grid: int) -> Regions:

@@ -79,7 +79,7 @@ class Scene:
         """
         held_out = TestPoints.of(points, [row for row in test if row not in out])
         rows = np.setdiff1d(np.arange(len(points)), [*test, *out])
-        points = [points[row] for row in rows]
+        points = [points[row] for row in rows.tolist()]
         for name, key, known in (("model", model, MODELS), ("rule", rule, RULES)):
             if key not in known:
                 raise ParameterError("Playground", name, f"one of {', '.join(known)}", key[:60])

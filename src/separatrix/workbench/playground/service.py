@@ -23,6 +23,8 @@ from separatrix.workbench.settings import Settings
 LONG_SECONDS = 120.0  # time limit of a fit that a person wants to go on
 QUICK_POINTS = 500  # below, a fit from scratch is as fast
 CONVEX = ("svm", "logistic")  # models that can start from an earlier fit and find the same optimum
+# While a slider moves, cells and facts are those of a looser tolerance; when it rests, of the model's own.
+PREVIEW = {"svm": {"tol": 0.05}}
 WINDOW = [-2.0, 3.0, -1.5, 2.0]  # around two moons
 
 
@@ -59,10 +61,12 @@ class Playground:
     def fit(
         self, *, window: list[float], grid: int = 100, quick: bool = False, **scene: Any
     ) -> dict[str, Any]:
-        """The picture of a scene; `quick` lets a large one start from the last fit."""
+        """The picture of a scene; `quick` lets a large one start from the last fit and end sooner."""
         made = Scene.of(**scene)
         start = self._continue(made) if quick and len(made.X) >= QUICK_POINTS else None
-        return self._fit(scene, made, window, grid, start)
+        if start is not None:
+            start.set_params(**PREVIEW.get(made.model.key, {}))
+        return self._fit(scene, made, window, grid, start, preview=start is not None)
 
     def finish(
         self, *, window: list[float], grid: int = 100, quick: bool = False, **scene: Any
@@ -72,9 +76,16 @@ class Playground:
         return self._fit(scene, made, window, grid, self._continue(made))
 
     def _fit(
-        self, scene: dict[str, Any], made: Scene, window: list[float], grid: int, start: Any
+        self,
+        scene: dict[str, Any],
+        made: Scene,
+        window: list[float],
+        grid: int,
+        start: Any,
+        *,
+        preview: bool = False,
     ) -> dict[str, Any]:
-        answer, regions = fit_picture(made, window, grid, start)
+        answer, regions = fit_picture(made, window, grid, start, preview=preview)
         self._last = (scene, made, regions)
         return {**answer, "quick": start is not None}
 

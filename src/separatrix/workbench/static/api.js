@@ -69,7 +69,7 @@ async function ask(path, options) {
  *
  * @template T
  * @param {(value: T) => Promise<void|(() => void)>} work
- * @returns {(value: T) => void}
+ * @returns {((value: T) => void) & {busy: () => boolean}}
  */
 export function latest(work) {
   let busy = false;
@@ -87,10 +87,12 @@ export function latest(work) {
       rest?.();
     }
   };
-  return (value) => {
+  const call = (value) => {
     if (busy) waiting = { value };
     else run(value);
   };
+  call.busy = () => busy;
+  return call;
 }
 
 /** Bytes of a base64 string. @param {string} text @returns {Uint8Array} */

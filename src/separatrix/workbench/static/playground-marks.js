@@ -28,7 +28,7 @@ export function mark(index, size = 14) {
 }
 
 /** A class's mark, to be put on a canvas many times: a picture and half of its side, in CSS pixels; hollow for a test point. */
-export function stampOf(index, size, ratio, edge, hollow = false) {
+export function stampOf(index, size, ratio, edge, { hollow = false, ringed = null } = {}) {
   const half = Math.ceil((1.45 * size + 1) * ratio) / ratio;
   const picture = document.createElement("canvas");
   picture.width = picture.height = Math.round(2 * half * ratio);
@@ -38,6 +38,7 @@ export function stampOf(index, size, ratio, edge, hollow = false) {
   Object.assign(context, { fillStyle: hollow ? edge : classColour(index), strokeStyle: hollow ? classColour(index) : edge, lineWidth: hollow ? 2 : 1.2 });
   context.fill();
   context.stroke();
+  if (ringed) ring(context, half, half, size + 0.4, ringed, 0.8);
   return { picture, half };
 }
 

@@ -29,8 +29,8 @@ export class PointLayer {
     context.globalAlpha = 1;
     const rows = (some) => [...some].filter((i) => points[i] && !out.has(i));
     const places = (some) => rows(some).map((i) => plane.pixel(...points[i]));
-    if (fade) for (const i of rows(support)) put(context, i); // over those that are faded
-    rings(context, places(support), fade ? size + 0.4 : size + 3.2, ink, fade ? 0.8 : 1.3); // over all points: none hides them
+    if (fade) for (const i of rows(support)) put(context, i, ink); // over those that are faded; a ring of its own for each takes longer than a frame
+    else rings(context, places(support), size + 3.2, ink, 1.3); // over all points: none hides them
     crosses(context, places(wrong), crowded ? 0.65 * size : size + 2, ink, crowded ? 1 : 1.6);
     this.drawSteps(context, plane, size);
   }
@@ -66,9 +66,9 @@ function stamper(plane, size, ratio) {
   const { points, test } = plane.shown, { ground } = plain();
   const stamps = new Map();
   const onPixel = (at, stamp) => Math.round((at - stamp.half) * ratio) / ratio;
-  return (context, row) => {
-    const [x, y, c] = points[row], hollow = test.has(row), key = hollow ? -1 - c : c;
-    if (!stamps.has(key)) stamps.set(key, stampOf(c, size, ratio, ground, hollow));
+  return (context, row, ringed = null) => {
+    const [x, y, c] = points[row], hollow = test.has(row), key = `${c}${hollow}${ringed}`;
+    if (!stamps.has(key)) stamps.set(key, stampOf(c, size, ratio, ground, { hollow, ringed }));
     const [px, py] = plane.pixel(x, y), stamp = stamps.get(key);
     context.drawImage(stamp.picture, onPixel(px, stamp), onPixel(py, stamp), 2 * stamp.half, 2 * stamp.half);
   };

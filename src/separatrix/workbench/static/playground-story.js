@@ -8,10 +8,11 @@ import { STORIES } from "./stories.js";
 const CARDS = { compare: ".compare-card", lift: ".lift-card", steps: ".steps-part", test: ".test-card" };
 
 /**
- * @param {{start: (query: Record<string, string>) => Promise<void>, steps: any, lift: any, on: Function, address: (query: string) => void, left: () => void}} options
+ * @param {{start: (query: Record<string, string>, before: () => void) => Promise<void>, steps: any, lift: any, on: Function, address: (query: string) => void, left: () => void}} options
  */
 export function storyPlayer({ start, steps, lift, on, address, left }) {
   let story = null, at = 0, figures = {};
+  let begun = null; // the step whose scene is the page's: answers to questions from before have other figures
   const opener = h("select", { class: "story-opener", "aria-label": "Stories", data: { test: "stories" }, on: { change: () => { if (opener.value) open(opener.value, 0); } } },
     h("option", { value: "" }, "Stories …"), STORIES.map(({ key, title }) => h("option", { value: key }, title)));
   const title = h("h2", {});
@@ -37,6 +38,7 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
     at = wanted;
     const step = story.steps[at];
     figures = {};
+    begun = null;
     title.textContent = story.title;
     count.textContent = `${at + 1} of ${story.steps.length}`;
     back.disabled = at === 0;
@@ -45,7 +47,7 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
     address(`story=${story.key}&at=${at + 1}`);
     lift.shut();
     if (page()) page().dataset.look = step.look ?? "plane";
-    await start(step.query);
+    await start(step.query, () => { begun = step; });
     if (!story || story.steps[at] !== step) return; // another step was wanted meanwhile
     if (step.lift) lift.start(step.lift);
     if (step.play) steps.play();
@@ -57,9 +59,9 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
     fill(text, story.steps[at].text.split(/(\{\w+\})/).map((part) => (/^\{/.test(part) ? h("b", {}, figures[part.slice(1, -1)] ?? "…") : part)));
   }
 
-  /** The figures of a fit that has arrived. */
-  function take(answer) {
-    if (!story || answer.unfinished) return;
+  /** The figures of a fit that has arrived; `asked` is the step of its question. */
+  function take(answer, asked) {
+    if (!story || !asked || asked !== begun || answer.unfinished) return;
     const percent = (pair) => (pair ? `${((100 * pair[0]) / pair[1]).toFixed(1)} %` : "…");
     figures = { train: percent(answer.errors.train), test: percent(answer.errors.test), mistakes: answer.facts.find(({ title: one }) => one === "mistakes while learning")?.value };
     say();
@@ -75,7 +77,7 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
 
   function close() {
     if (!story) return;
-    story = null;
+    story = begun = null;
     opener.value = "";
     element.hidden = true;
     if (page()?.classList.contains("lecture")) fullScreen();
@@ -91,5 +93,5 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
     event.preventDefault();
     act();
   });
-  return { element, opener, open, take, close, told: () => (story ? { title: story.title, text: text.textContent } : null) };
+  return { element, opener, open, take, close, step: () => begun, told: () => (story ? { title: story.title, text: text.textContent } : null) };
 }

@@ -24,6 +24,8 @@ import { testCard } from "./playground-test.js";
 import { tools } from "./playground-tools.js";
 
 const GRID = 100;
+const COARSE = 60; // cells along a side while a slider moves
+const MANY = 500; // points of which each place of a slider takes longer than a frame
 const SLOW = 700; // ms until a fit is shown as working
 const SPOKEN = 900; // ms without another answer until it is read aloud
 const PAUSE = 1500; // ms between two cancels: a new process has begun by then
@@ -62,7 +64,7 @@ function build(view, scene, on, signal) {
   const compare = compareCard(scene, signal);
   const lift = liftCard(scene, { found: () => shown?.found ?? null, signal });
   const story = storyPlayer({
-    start: (query) => begin(new URLSearchParams(query)), steps, lift, on, left: remember,
+    start: (query, before) => begin(new URLSearchParams(query), before), steps, lift, on, left: remember,
     address: (query) => { history.replaceState(null, "", `#/playground?${query}`); held = location.hash; },
   });
   const unfinished = h("div", { class: "unfinished", role: "status", hidden: true, data: { test: "unfinished" } },
@@ -90,26 +92,40 @@ function build(view, scene, on, signal) {
     }, SETTLED);
   }
 
+  /** For whoever watches the page: whether the picture is of all that was asked for. Where the scene is drawn by then. */
+  function markRest() {
+    requestAnimationFrame(() => { canvas.dataset.settled = String(ready && !fit.busy() && !exact); });
+  }
+
   const fit = latest(async ({ route = "fit", quick = false } = {}) => {
-    if (closed || scene.present() < 2) return;
-    const { points, classes, view: window } = scene, mark = { ...tests.mark(), route };
+    canvas.dataset.settled = "false";
+    if (closed || scene.present() < 2) return markRest();
+    const { points, classes, view: window } = scene, mark = { ...tests.mark(), route, step: story.step() };
     const begun = performance.now();
+    const coarse = quick && (scene.points.length >= MANY || fitted?.answer.steps === false); // steps: edges that few cells would blunt
     finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
-      const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: GRID, quick }, signal);
+      const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: coarse ? COARSE : GRID, quick }, signal);
       const trip = performance.now() - begun;
-      return () => { if (!closed && scene.present() > 1) accept(answer, { points, classes, window, mark }, trip); };
+      return () => { if (!closed && scene.present() > 1) accept(answer, { points, classes, window, mark, coarse }, trip); };
     } catch (error) {
       return () => { if (error.name !== "AbortError") refuse(error); };
     } finally {
       finishing = false;
       clearTimeout(slow);
       working.hidden = true;
+      markRest();
     }
   });
 
-  function accept(answer, { points, classes, window, mark }, trip) {
+  /** The fit from scratch, as the code shown does it, once nothing has changed for a moment. */
+  function fitExactly(later) {
+    clearTimeout(exact);
+    exact = later ? setTimeout(() => { exact = 0; fit(); }, SETTLED) : 0;
+  }
+
+  function accept(answer, { points, classes, window, mark, coarse }, trip) {
     const found = regions(answer, window);
     const moved = scene.points.length < points.length; // rows were taken out since: numbers of rows mean others now
     const wrong = moved ? [] : answer.wrong;
@@ -117,10 +133,9 @@ function build(view, scene, on, signal) {
     fitted = { found, classes, support: new Set(support), wrong: new Set(wrong), total: answer.milliseconds.total, answer: { ...answer, window } };
     trouble.hidden = true;
     unfinished.hidden = !answer.unfinished;
-    clearTimeout(exact);
-    if (answer.quick && !answer.unfinished && mark.route !== "finish") exact = setTimeout(() => fit(), SETTLED); // as the code shown fits it
+    fitExactly((answer.quick || coarse) && !answer.unfinished && mark.route !== "finish");
     tests.take(answer, mark);
-    story.take(answer);
+    story.take(answer, mark.step);
     hover.forget();
     facts.show(answer);
     code.show(answer);
@@ -202,9 +217,11 @@ function build(view, scene, on, signal) {
       status.textContent = "";
       facts.empty("There is nothing to fit before two classes have points.");
       explain();
+      fitExactly(false);
+      markRest();
       return;
     }
-    clearTimeout(exact);
+    fitExactly(false);
     if (finishing) endFinish();
     fit({ quick: change === "model" });
   }
