@@ -15,6 +15,7 @@ from separatrix.app.data_summary import summarize
 from separatrix.app.doubts import problems_of
 from separatrix.app.read_data import read_labelled
 from separatrix.data.read_table import read_table
+from separatrix.data.roles import RoleOverrides
 from separatrix.errors import DataError, DataFileError
 from separatrix.evaluation.samples import require_classes
 
@@ -313,3 +314,29 @@ def test_look_lists_dropped_columns_of_a_table_of_numbers(write):
     columns = summarize(read_labelled(path, ask=False, by_columns=True)).columns
     assert [(c.name, c.role) for c in columns] == [("x", "number"), ("empty", "constant")]
     assert isinstance(read_labelled(path).X, np.ndarray)
+
+
+SERIAL_DATES = "signup_date,size,class\n" + "".join(
+    f"{44927 + 3 * i},{i % 7},{'ab'[i % 2]}\n" for i in range(40)
+)
+
+
+def test_serial_dates_of_excel_are_named_and_read_as_dates_when_asked(write):
+    path = write(SERIAL_DATES)
+
+    plain = read_table(path)
+    dates = read_table(path, overrides=RoleOverrides(date=("signup_date",)))
+    again = read_table(path, specs=dates.X.specs)
+
+    assert roles(plain)["signup_date"] == "number"
+    (note,) = [note for note in plain.notes if "serial" in note]
+    assert "44927 is 2023-01-01" in note and "--date signup_date" in note
+    assert roles(dates)["signup_date"] == "date"
+    seconds = dates.X.number_column("signup_date")
+    assert str(np.datetime64(int(seconds[1]), "s")) == "2023-01-04T00:00:00"
+    np.testing.assert_array_equal(again.X.number_column("signup_date"), seconds)
+
+
+def test_numbers_of_that_size_are_no_dates_under_another_name(write):
+    notes = read_table(write(SERIAL_DATES.replace("signup_date", "income"))).notes
+    assert not any("serial" in note for note in notes)

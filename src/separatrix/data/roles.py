@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
-from separatrix.data.dates import find_format, parse_dates
+from separatrix.data.dates import SERIAL, are_serials, find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
 from separatrix.data.numerals import find_boolean
@@ -29,6 +29,11 @@ _ID_NAME = re.compile(
 )
 _INDEX_NAME = re.compile(r"x1||unnamed: ?[0-9]+|index|rownames|row", re.IGNORECASE)
 _ID_OR_INDEX = re.compile(f"(?:{_ID_NAME.pattern})|(?i:{_INDEX_NAME.pattern})")
+_DATE_NAME = re.compile(
+    r"(?:.*[_\s.-])?(?:date|datum|day|dob|birthday|fecha|data|when|on|at)(?:[_\s.-].*)?"
+    r"|.*[a-z](?:Date|Day)|.*(?:date|datum)",
+    re.IGNORECASE,
+)
 _SAMPLE = 1000  # different texts that decide about words and dates
 _SOME_DATES = 0.3  # share of texts that are dates of one form, from which a note says so
 
@@ -195,8 +200,18 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
             return _Column(ColumnSpec(name, "index", "", reason))
         if _ID_NAME.fullmatch(name) and len(np.unique(known)) == n:
             return _Column(ColumnSpec(name, "id", "", "a different number in every row"))
+    if _DATE_NAME.fullmatch(name) and are_serials(known):
+        notes.append(
+            f"{name}: looks like Excel's serial dates ({known[0]:g} is {_day_of(known[0])}), and is "
+            f"left as a number: --date {name} reads it as a date"
+        )
     reason = f"{n - len(known):,} of {n:,} missing" if len(known) < n else ""
     return _Column(ColumnSpec(name, "number", "plain", reason), values, notes=notes)
+
+
+def _day_of(serial: float) -> str:
+    (seconds,) = parse_dates([f"{serial:.0f}"], SERIAL)
+    return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
 
 
 def _is_integral(values: Vector) -> bool:
