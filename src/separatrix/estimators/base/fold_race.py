@@ -56,8 +56,8 @@ def clear_gap(right: Flags, other: Flags) -> float:
     >>> clear_gap(np.ones(100, bool), np.arange(100) > 0)
     0.0
     """
-    lost = np.count_nonzero(right & ~other)
-    won = np.count_nonzero(other & ~right)
+    lost = int(np.count_nonzero(right & ~other))
+    won = int(np.count_nonzero(other & ~right))
     clear = lost - won > CLEARLY * np.sqrt(lost + won)
     return (lost - won) / len(right) if clear else 0.0
 
