@@ -14,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.data.splits import Split
 from separatrix.errors import ParameterError
-from separatrix.estimators.base.fold_race import FoldRace
 from separatrix.estimators.base.grid_widening import (
     Cell,
     GridAxis,
@@ -32,7 +31,7 @@ from separatrix.estimators.base.kernel_combination import (
 from separatrix.estimators.base.kernel_search import CostSearch, KernelGrid
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
-from separatrix.estimators.base.parameters import choice, flag, integer, real, with_parameters
+from separatrix.estimators.base.parameters import choice, integer, real, with_parameters
 from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
 from separatrix.estimators.base.support import class_segments, in_order, scores_of_all
 from separatrix.estimators.base.svc_path import solve_svc_path
@@ -43,7 +42,7 @@ from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.runtime.device import DEVICES, as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
-from separatrix.types import Codes, Flags, Gram, Matrix, Vector
+from separatrix.types import Codes, Gram, Matrix, Vector
 
 
 @with_parameters
@@ -75,9 +74,6 @@ class SVCCV(CostSearch):
     search_tol
         Tolerance of the machines in the folds. None: `tol` of the estimator, which the final machine
         always meets. Accuracies hardly change up to 0.1, at half the time.
-    race
-        Cells that are behind the best on the first fold by three standard errors of the difference skip
-        the other folds, where they are taken to be as far behind.
     estimator
         An `SVC` with all other parameters. None: the default.
     time_limit, verbose
@@ -119,7 +115,6 @@ class SVCCV(CostSearch):
     cv: Any = 5
     widen: int = integer(0, least=0)
     search_tol: float | None = real(None, above=0)
-    race: bool = flag(False)
     estimator: SVC | None = None
     time_limit: float | None = real(None, above=0)
     verbose: int = 0
@@ -152,10 +147,9 @@ class SVCCV(CostSearch):
                 policy = replace(policy, obstacle="a combination of kernels")
             tol = model.tol if self.search_tol is None else self.search_tol
             searched = clone(model).set_params(tol=tol)
-            race = FoldRace(len(folds), skips=self.race)
             found = run_on(
                 policy,
-                lambda device: grid.search(device, searched, train, order, folds, monitor, race),
+                lambda device: grid.search(device, searched, train, order, folds, monitor),
             )
         _warn_if_unfinished(searched, found, monitor)
         return found
@@ -270,7 +264,6 @@ class CombinationGrid(NamedTuple):
         order: Codes,
         folds: Sequence[Split],
         monitor: FitMonitor,
-        _race: FoldRace,
     ) -> GridScores:
         """Accuracy of every C on every fold."""
         combined = compute_matrices(model, train, order, self.kernels)
@@ -303,7 +296,6 @@ class SvmGrid(NamedTuple):
         order: Codes,
         folds: Sequence[Split],
         monitor: FitMonitor,
-        race: FoldRace,
     ) -> GridScores:
         """Accuracy of every cell on every fold."""
         y, k = train.y[order], len(train.classes)
@@ -320,27 +312,22 @@ class SvmGrid(NamedTuple):
             row[trained] = factors[trained]
         scores: dict[Cell, Vector] = {}
         unfinished = 0
-        begun: dict[tuple[int | None, float], list[Vector]] = {}  # by folds, and the path's least C
+        begun: dict[float, list[Vector]] = {}  # by the smallest C of a path
 
-        def right_rows(cells: list[Cell], some: slice) -> list[list[Flags]]:
+        def score(cells: list[Cell]) -> list[float]:
             nonlocal unfinished
             by_kernel: dict[Cell, list[int]] = {}
             for cell in cells:
                 by_kernel.setdefault(cell[1:], []).append(cell[0])
             grams = shared.grams([self.columns.kernel(column) for column in by_kernel])
-            right: dict[Cell, list[Flags]] = {}
             for (column, numbers), gram in zip(by_kernel.items(), grams, strict=True):
-                Cs = [self.Cs.at(c) for c in numbers]
-                start = begun.setdefault((some.start, min(Cs)), [])
-                own = folds[some], weights[some]
-                found, missed = _path(model, gram, y, k, *own, Cs, monitor, start)
-                unfinished += missed
-                right.update(zip([(c, *column) for c in numbers], found, strict=True))
-            return [right[cell] for cell in cells]
-
-        def score(cells: list[Cell]) -> list[float]:
-            found = race.accuracies(cells, right_rows)
-            scores.update(zip(cells, found, strict=True))
+                found: Matrix = np.zeros((len(numbers), len(folds)))
+                if not monitor.should_stop():
+                    Cs = [self.Cs.at(c) for c in numbers]
+                    start = begun.setdefault(min(Cs), [])
+                    found, missed = _path(model, gram, y, k, folds, weights, Cs, monitor, start)
+                    unfinished += missed
+                scores.update(zip([(c, *column) for c in numbers], found, strict=True))
             return [float(scores[cell].mean()) for cell in cells]
 
         best, tried = search_widening(list(self.axes.values()), score)
@@ -362,19 +349,16 @@ def _path(
     Cs: Sequence[float],
     monitor: FitMonitor,
     begun: list[Vector],
-) -> tuple[list[list[Flags]], int]:
-    """Test rows that every C gets right, for each fold, and boundaries that missed their tolerance.
+) -> tuple[Matrix, int]:
+    """Accuracy of every C on every fold, (Cs, folds), and boundaries that missed their tolerance.
 
-    Each C starts from the last one, the first from that of the last kernel: `begun`. No row is right by a
-    C that was not reached.
+    Each C starts from the last one, the first from that of the last kernel: `begun`.
     """
-    right = [[np.zeros(len(fold.test), np.bool_) for fold in folds] for _ in Cs]
-    if monitor.should_stop():
-        return right, 0
     path = solve_svc_path(model, gram, n_classes, weights, Cs, monitor, begun)
+    accuracies = np.zeros((len(Cs), len(folds)))
     for number, fold in enumerate(folds if path.reached else []):
         S = scores_of_all(path.supports[number], gram, fold.test)
         for number_of_C, c in enumerate(path.reached):
             guess = as_numpy(vote(S[:, number_of_C], n_classes, model.multi_class))
-            right[c][number] = guess == y[fold.test]
-    return right, path.unfinished
+            accuracies[c, number] = np.mean(guess == y[fold.test])
+    return accuracies, path.unfinished

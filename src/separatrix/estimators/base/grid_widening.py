@@ -211,7 +211,8 @@ class WideningSearchCV(GridSearchCV):
         `tol` of the estimator in the folds, which only rank the cells; the best one is fitted with its
         own. None: its own everywhere.
     race
-        Cells that are clearly behind on the first fold skip the others, as in `SVCCV`.
+        Cells that are behind the best on the first fold by three standard errors of the difference skip
+        the other folds, where they are taken to be as far behind.
 
     Attributes
     ----------
