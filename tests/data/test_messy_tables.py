@@ -15,6 +15,7 @@ from separatrix.app.data_summary import summarize
 from separatrix.app.doubts import problems_of
 from separatrix.app.read_data import read_labelled
 from separatrix.data.read_table import read_table
+from separatrix.data.roles import RoleOverrides
 from separatrix.errors import DataError, DataFileError
 from separatrix.evaluation.samples import require_classes
 
@@ -313,3 +314,70 @@ def test_look_lists_dropped_columns_of_a_table_of_numbers(write):
     columns = summarize(read_labelled(path, ask=False, by_columns=True)).columns
     assert [(c.name, c.role) for c in columns] == [("x", "number"), ("empty", "constant")]
     assert isinstance(read_labelled(path).X, np.ndarray)
+
+
+SERIAL_DATES = "signup_date,size,class\n" + "".join(
+    f"{44927 + 3 * i},{i % 7},{'ab'[i % 2]}\n" for i in range(40)
+)
+
+
+def test_serial_dates_of_excel_are_named_and_read_as_dates_when_asked(write):
+    path = write(SERIAL_DATES)
+
+    plain = read_table(path)
+    dates = read_table(path, overrides=RoleOverrides(date=("signup_date",)))
+    again = read_table(path, specs=dates.X.specs)
+
+    assert roles(plain)["signup_date"] == "number"
+    (note,) = [note for note in plain.notes if "serial" in note]
+    assert "44927 is 2023-01-01" in note
+    assert "--date signup_date" in note
+    assert roles(dates)["signup_date"] == "date"
+    seconds = dates.X.number_column("signup_date")
+    assert str(np.datetime64(int(seconds[1]), "s")) == "2023-01-04T00:00:00"
+    np.testing.assert_array_equal(again.X.number_column("signup_date"), seconds)
+
+
+def test_numbers_of_that_size_are_no_dates_under_another_name(write):
+    notes = read_table(write(SERIAL_DATES.replace("signup_date", "income"))).notes
+    assert not any("serial" in note for note in notes)
+
+
+ANSWERS = "".join(f"{20 + i % 50},{1 + i % 5},{('buy', 'leave')[i % 2]}\n" for i in range(40))
+
+
+def test_questions_below_the_header_of_a_survey_are_no_rows(write):
+    questions = 'How old?,"How happy, 1 to 5?",Would you buy it?\n'
+    imports = '"{""ImportId"":""QID1""}","{""ImportId"":""QID2""}","{""ImportId"":""QID3""}"\n'
+    data = read_table(write("Q1,Q2,class\n" + questions + imports + ANSWERS))
+    assert set(data.y) == {"buy", "leave"}
+    assert len(data.y) == 40
+    assert sum("skipped" in note for note in data.notes) == 2
+
+
+def test_answers_that_were_ticked_may_repeat_the_text_below_the_header(write):
+    rows = "".join(f"{i},{20 + i % 9},{'Red' if i % 2 else ''},{'ab'[i % 2]}\n" for i in range(40))
+    head = "Respondent,Age,Choose all,class\n,Open-Ended Response,Red,Response\n"
+    data = read_table(write(head + rows))
+    assert set(data.y) == {"a", "b"}
+
+
+def test_a_first_row_with_a_gap_is_a_row(write):
+    data = read_table(write("age,job,class\nunknown,cook,a\n" + "31,cook,b\n44,clerk,a\n" * 9))
+    assert len(data.y) == 19
+
+
+def test_a_table_of_words_has_a_header_that_names_its_target(write):
+    rows = "".join(
+        f"{('ja', 'nein')[i % 3 > 0]},{('da', 'net')[i % 2]},{'xy'[i % 2]}\n" for i in range(40)
+    )
+    data = read_table(write("ja,da,class\n" + rows))
+    assert set(data.y) == {"x", "y"}
+    assert [spec.name for spec in data.X.specs] == ["ja", "da"]
+
+
+def test_codes_of_missing_answers_are_named(write):
+    rows = "".join(f"{-99 if i % 7 == 0 else 20 + i},{i - 99},{'ab'[i % 2]}\n" for i in range(40))
+    notes = read_table(write("age,change,class\n" + rows)).notes
+    (note,) = [note for note in notes if "NA" in note]
+    assert note.startswith("age: -99 in 6 rows")

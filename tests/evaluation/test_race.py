@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 from separatrix import GaussianNB, LinearDiscriminantAnalysis, compare
 from separatrix.data.splits import Split, random_splits
 from separatrix.errors import DataError, ParameterError
+from separatrix.evaluation import race
 from separatrix.evaluation.baselines import make_baselines
 from separatrix.evaluation.profile import profile
 from separatrix.evaluation.race import FIRST_ROWS, Race, merge_splits
@@ -126,6 +127,13 @@ def test_a_budget_that_is_too_short_for_anything_is_said():
         compare({"snail": Slow(0, seconds=1000.0)}, MANY, SIGN, cv=2, budget=0.2)
     with pytest.raises(ParameterError, match="`budget` of compare must be"):
         compare(SENSIBLE, X, Y, budget=0)
+
+
+def test_a_busy_machine_gets_more_time_for_a_late_answer(monkeypatch):
+    monkeypatch.setattr(race, "LATE", 0.05)
+    monkeypatch.setattr(race, "expected_slowdown", lambda: 400.0)
+    found = compare({"snail": Slow(0, seconds=0.5)}, MANY, SIGN, cv=2, budget=0.05)
+    assert found.subset == FIRST_ROWS
 
 
 def wait_for_ever():

@@ -251,6 +251,13 @@ def test_without_data_and_models_the_page_leaves_out_what_needs_them(compared):
     assert titles == ["Leaderboard", "Confusions", "Hardest rows", "Calibration", *CURVES, "Times"]
 
 
+def test_a_brief_page_has_the_answer_and_says_what_it_leaves_out(compared):
+    page = comparison_page(compared, brief=True)
+
+    assert [section.title for section in page.sections] == ["Leaderboard", "Confusions"]
+    assert "a longer --budget adds which columns matter" in page.summary[-1]
+
+
 def test_the_leaderboard_is_the_table_of_the_comparison(compared, whole):
     table = whole.sections[0].shows[1]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -35,12 +34,13 @@ from separatrix.modelfile.files import save
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import write_report
 from separatrix.report.page import require_packages
+from separatrix.runtime.machine_load import expected_slowdown
 from separatrix.runtime.progress import busy
 
 RACING_SHARE = 0.7  # of a budget without the page, if the best model is then inspected for it
-PAGE_SECONDS = 2.5  # to draw a page on an idle machine
+PAGE_SECONDS, BRIEF_PAGE_SECONDS = 2.5, 1.2  # to draw a page on an idle machine
+MOST_OF_PAGE = 0.25  # share of a budget for a whole page; where it would take more, it is brief
 LEAST_RACE = 0.25  # of a budget, whatever reading took
-MOST_WAITING = 8.0  # times as long at most that it is expected to take on a busy one
 
 
 class PreparedComparison(NamedTuple):
@@ -101,7 +101,9 @@ def compare_data(
     )
     data, samples, estimators, groups, times, notes, doubts = prepared
     _require_writable(out, save_best)
-    page_seconds = _page_seconds(budget) if out is not None else 0.0
+    page_seconds, brief = 0.0, False
+    if out is not None:
+        page_seconds, brief = _plan_page(budget, expected_slowdown())
     comparison = compare(
         estimators,
         samples,
@@ -112,7 +114,7 @@ def compare_data(
         kind=kind_of(data),
         metric=metric,
         random_state=seed,
-        budget=_racing_seconds(budget, monotonic() - begun, page_seconds),
+        budget=_racing_seconds(budget, monotonic() - begun, page_seconds, brief),
         baselines=baselines_for(data, seed) if baselines else False,
         progress=progress,
         on_progress=on_progress,
@@ -120,7 +122,7 @@ def compare_data(
         done=done,
     )
     more: dict[str, Any] = {}
-    if out is not None and not comparison.interrupted:
+    if out is not None and not (comparison.interrupted or brief):
         with busy("a closer look at the best model", show=progress):
             more = inspect_best(
                 comparison,
@@ -144,7 +146,7 @@ def compare_data(
     more["command"] = _command(names, given, file, baselines, budget)
     more["steps"] = _next_steps(names, comparison, file, save_best)
     more |= {"notes": notes, "doubts": doubts}
-    more["facts"] = {"date": date.today().isoformat()}
+    more |= {"brief": brief, "facts": {"date": date.today().isoformat()}}
     page = write_report(comparison, out / "report.html", data=data, **more)
     return comparison, page, notes
 
@@ -182,17 +184,25 @@ def prepare_comparison(
     return PreparedComparison(data, samples, estimators, groups, times, notes, doubts)
 
 
-def _page_seconds(budget: float | None) -> float:
-    """Seconds of a budget that drawing the page will take: more while others use the processor."""
+def _plan_page(budget: float | None, slowdown: float) -> tuple[float, bool]:
+    """Seconds of a budget that drawing the page will take, and whether it is to be brief.
+
+    >>> _plan_page(60.0, 1.0), _plan_page(3.0, 1.0), _plan_page(None, 1.0)
+    ((2.5, False), (1.2, True), (0.0, False))
+    """
     if budget is None:
-        return 0.0
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0  # not on Windows
-    waiting = min(MOST_WAITING, max(1.0, (1.0 + load / (os.cpu_count() or 1)) / 2))
-    return min(PAGE_SECONDS * waiting, budget / 2)
+        return 0.0, False
+    brief = PAGE_SECONDS * slowdown > MOST_OF_PAGE * budget
+    seconds = slowdown * (BRIEF_PAGE_SECONDS if brief else PAGE_SECONDS)
+    return min(seconds, budget / 2), brief
 
 
-def _racing_seconds(budget: float | None, spent: float, page: float) -> float | None:
+def _racing_seconds(
+    budget: float | None, spent: float, page: float, brief: bool = False
+) -> float | None:
     """Seconds for the race, if some are spent on reading and others are set aside for a page.
+
+    A page that is not brief needs a closer look at the best model as well.
 
     >>> _racing_seconds(60.0, 2.0, 0.0), round(_racing_seconds(60.0, 2.0, 4.0), 1)
     (58.0, 37.8)
@@ -200,7 +210,7 @@ def _racing_seconds(budget: float | None, spent: float, page: float) -> float | 
     if budget is None:
         return None
     left = max(budget - spent - page, LEAST_RACE * budget)
-    return left if not page else RACING_SHARE * left
+    return left if not page or brief else RACING_SHARE * left
 
 
 def _inspection_limit(budget: float | None, spent: float) -> float | None:

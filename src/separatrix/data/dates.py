@@ -27,6 +27,11 @@ FORMATS = (
 )
 """Formats of dates as of `strptime`, the likelier one first; weekdays, fractions and zones are cut off."""
 
+SERIAL = "Excel's serial days"
+"""Days since 1899-12-30, as spreadsheets count them; read as dates only if the user says so."""
+
+SERIALS = (20_000.0, 60_000.0)  # from 1954 to 2064
+UNIX_EPOCH = 25_569.0  # 1970-01-01 in days of Excel
 LEAST_SHARE = 0.95
 _SAMPLE = 500  # different texts that decide about a format
 _LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3}[ -]?[0-9]|[0-9]{8}")
@@ -45,20 +50,28 @@ def parse_dates(texts: Sequence[str], format: str) -> Vector:
 
     >>> parse_dates(["1970-01-02T00:00:01.5Z", "soon"], "%Y-%m-%d %H:%M:%S").tolist()
     [86401.0, nan]
+    >>> parse_dates(["25570.5"], SERIAL).tolist()
+    [129600.0]
     """
+    if format == SERIAL:
+        return (_as_days(texts) - UNIX_EPOCH) * 86_400.0
     return _parse(_normalize(texts), format)
 
 
 def find_format(
     texts: Sequence[str], *, compact: bool = False, least: float = LEAST_SHARE
 ) -> str | None:
-    """The format that reads at least a share of some different texts; `compact` allows 20240131.
+    """The format that reads at least a share of some different texts.
+
+    `compact` allows 20240131, and 45322 for the same day in Excel.
 
     >>> find_format(["31.12.2020", "01.02.2021"]), find_format(["3/4/20", "13/4/20"])
     ('%d.%m.%Y', '%d/%m/%y')
     >>> find_format(["Monday, 04 June 2020", "Friday, 01 May 2020"]), find_format(["3/4/20 5:10PM"])
     ('%d %B %Y', '%m/%d/%y %I:%M %p')
     """
+    if compact and are_serials(_as_days(texts[:_SAMPLE])):
+        return SERIAL
     if not any(_LIKELY.search(text) for text in texts[:20]):
         return None
     some = _normalize(texts[:_SAMPLE])
@@ -71,6 +84,24 @@ def find_format(
         if read and read >= most and (best is None or read > most):
             best, most = format, read
     return best
+
+
+def are_serials(days: Vector) -> bool:
+    """Whether numbers could be dates of Excel: NaN aside, all within a century.
+
+    >>> are_serials(np.array([44927.0, np.nan, 45291.75])), are_serials(np.array([44927.0, 3.0]))
+    (True, False)
+    """
+    known = days[~np.isnan(days)]
+    return bool(len(known)) and bool(SERIALS[0] <= known.min() and known.max() <= SERIALS[1])
+
+
+def _as_days(texts: Sequence[str]) -> Vector:
+    """Numbers of texts, NaN for others."""
+    column = pa.array(texts, pa.large_string())
+    plain = pc.match_substring_regex(column, r"^[0-9]{5}([.][0-9]+)?$")
+    days = pc.cast(pc.if_else(plain, column, None), pa.float64())
+    return np.asarray(days.to_numpy(zero_copy_only=False), dtype=float)
 
 
 def _normalize(texts: Sequence[str]) -> pa.Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
-from separatrix.data.dates import find_format, parse_dates
+from separatrix.data.dates import SERIAL, are_serials, find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
 from separatrix.data.numerals import BOOLEANS, find_boolean, split_unit
@@ -29,6 +29,12 @@ _ID_NAME = re.compile(
 )
 _INDEX_NAME = re.compile(r"x1||unnamed: ?[0-9]+|index|rownames|row", re.IGNORECASE)
 _ID_OR_INDEX = re.compile(f"(?:{_ID_NAME.pattern})|(?i:{_INDEX_NAME.pattern})")
+MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0)
+_DATE_NAME = re.compile(
+    r"(?:.*[_\s.-])?(?:date|datum|day|dob|birthday|fecha|data|when|on|at)(?:[_\s.-].*)?"
+    r"|.*[a-z](?:Date|Day)|.*(?:date|datum)",
+    re.IGNORECASE,
+)
 _SAMPLE = 1000  # different texts that decide about words and dates
 _TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
 _SOME_DATES = 0.3  # share of texts that are dates of one form, from which a note says so
@@ -240,8 +246,37 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
             return _Column(ColumnSpec(name, "index", "", reason))
         if _ID_NAME.fullmatch(name) and len(np.unique(known)) == n:
             return _Column(ColumnSpec(name, "id", "", "a different number in every row"))
+    if _DATE_NAME.fullmatch(name) and are_serials(known):
+        notes.append(
+            f"{name}: looks like Excel's serial dates ({known[0]:g} is {_day_of(known[0])}), and is "
+            f"left as a number: --date {name} reads it as a date"
+        )
+    notes += _note_missing_code(name, known)
     reason = f"{n - len(known):,} of {n:,} missing" if len(known) < n else ""
     return _Column(ColumnSpec(name, "number", "plain", reason), values, notes=notes)
+
+
+def _note_missing_code(name: str, known: Vector) -> list[str]:
+    """A note on -99 and the like, where no other value is below 0: a survey's mark of no answer.
+
+    >>> _note_missing_code("age", np.array([30.0, -99.0, 41.0, -99.0]))[0][:45]
+    'age: -99 in 2 rows, and no other value below '
+    """
+    code = known.min()
+    if code not in MISSING_CODES:
+        return []
+    count = int(np.count_nonzero(known == code))
+    if count < 2 or count == len(known) or known[known != code].min() < 0:
+        return []
+    return [
+        f"{name}: {code:g} in {count:,} rows, and no other value below 0: if it marks missing values, "
+        "replace it by NA; it counts as a number"
+    ]
+
+
+def _day_of(serial: float) -> str:
+    (seconds,) = parse_dates([f"{serial:.0f}"], SERIAL)
+    return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
 
 
 def _is_integral(values: Vector) -> bool:

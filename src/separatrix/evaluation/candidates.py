@@ -92,7 +92,7 @@ class BuildContext:
         }
         loose = isinstance(model, LinearSVC | LogisticRegression)
         tol = LINEAR_SEARCH_TOL if loose else None
-        return WideningSearchCV(model, grid, cv=self.folds, search_tol=tol)
+        return WideningSearchCV(model, grid, cv=self.folds, search_tol=tol, race=True)
 
     def object_kernels(self) -> list[Kernel]:
         """Normalised kernels on strings or graphs; kernels of one family are neighbours."""

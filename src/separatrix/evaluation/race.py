@@ -27,6 +27,7 @@ from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples
 from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
 from separatrix.evaluation.study import evaluate
+from separatrix.runtime.machine_load import expected_slowdown
 from separatrix.runtime.time_limit import OutOfTime, time_limit
 from separatrix.types import Codes
 
@@ -34,7 +35,7 @@ FIRST_ROWS, FACTOR = 500, 4  # of the first rung; between two rungs
 WARM_UP = 60  # rows of a fit that is not timed: it may have to compile
 COMPILED = 0.5  # processor seconds of such a fit from which it has done so, outside of the budget
 MOST_TESTED = 2000  # rows of a rung
-LATE = 3.0  # seconds beyond a budget that was too short for any answer
+LATE = 3.0  # seconds on an idle machine beyond a budget that was too short for any answer
 FEWEST_FINALISTS = 3
 RACING = 0.4  # share of the budget for rungs
 STEEP = 2.0  # power of the rows by which the time of a candidate grows at most, before it is known
@@ -115,7 +116,7 @@ class Race:
 
     def _answer_late(self) -> None:
         """The cheapest candidate that works, on few rows: the budget was too short for any."""
-        self.budget += LATE
+        self.budget = time.monotonic() - self.begun + LATE * expected_slowdown()
         train, test = self.splits[0]
         rows = train[subsample(self.samples.y[train], min(FIRST_ROWS, len(train)), seed=self.seed)]
         cheap = sorted(

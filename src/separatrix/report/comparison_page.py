@@ -29,6 +29,10 @@ from separatrix.runtime.threads import thread_count
 
 MOST_NAMED = 5  # in the summary; the leaderboard has all
 MOST_DOUBTS = 2
+BRIEF = (
+    "This is a short page, as the budget was short: a longer --budget adds which columns matter, "
+    "calibration, the learning curve and the rows that are hardest."
+)
 
 
 def write_report(
@@ -51,6 +55,7 @@ def comparison_page(
     doubts: Sequence[str] = (),
     steps: Sequence[str] = (),
     facts: Mapping[str, Any] | None = None,
+    brief: bool = False,
 ) -> Page:
     """The page of a comparison.
 
@@ -76,33 +81,41 @@ def comparison_page(
         Commands to run next.
     facts
         What to say beside versions, threads and the hash of the data.
+    brief
+        Only the leaderboard, the data, confusions and what was not tried, which are soon drawn.
     """
     rows = comparison.rows()
     protocol = _protocol(comparison)
     fitted = fitted or {}
     best = comparison.evaluations[comparison.best]
     rows_of = _compared(data, len(best.y))
-    sections = (
+    soon = (
         parts.leaderboard_section(rows, protocol),
         data_section(rows_of, notes),
         parts.confusion_section(comparison.best, best),
-        parts.hardest_section(comparison.best, best, rows_of),
-        parts.sizes_section(comparison.best, sizes or {}),
-        models.parameters_section(rows, fitted),
-        importance_section(comparison.best, importance),
-        parts.calibration_section(comparison.best, best),
-        curves_section(comparison, rows),
-        classes_section(comparison.best, best),
-        models.regions_section(comparison.best, fitted.get(comparison.best), data),
-        models.features_section([row["model"] for row in rows], fitted, data),
-        parts.times_section(rows),
-        parts.others_section(comparison),
     )
+    sections = (
+        ()
+        if brief
+        else (
+            parts.hardest_section(comparison.best, best, rows_of),
+            parts.sizes_section(comparison.best, sizes or {}),
+            models.parameters_section(rows, fitted),
+            importance_section(comparison.best, importance),
+            parts.calibration_section(comparison.best, best),
+            curves_section(comparison, rows),
+            classes_section(comparison.best, best),
+            models.regions_section(comparison.best, fitted.get(comparison.best), data),
+            models.features_section([row["model"] for row in rows], fitted, data),
+            parts.times_section(rows),
+        )
+    )
+    sections = (*soon, *sections, parts.others_section(comparison))
     return Page(
         title=f"Classifiers compared on {data.name}"
         if data is not None
         else "Classifiers compared",
-        summary=_summary(comparison, rows, best, protocol, doubts),
+        summary=[*_summary(comparison, rows, best, protocol, doubts), *([BRIEF] if brief else [])],
         sections=[section for section in sections if section is not None],
         steps=steps,
         command=command,

@@ -12,12 +12,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.errors import MissingPackageError
-from separatrix.plots.figures import new_figure
 from separatrix.plots.svg import cleaned, draw_svg
 from separatrix.plots.tables import Table as Table
 from separatrix.runtime.atomic_files import atomic_write
@@ -117,9 +117,14 @@ def write(page: Page, path: Path) -> Path:
 
 
 def require_packages() -> None:
-    """Refuse at once what could not be written in the end."""
-    _template()
-    new_figure(1, 1)
+    """Refuse at once what could not be written in the end; imports nothing, which takes a while."""
+    for name in ("jinja2", "matplotlib"):
+        if find_spec(name) is None:
+            raise MissingPackageError(_missing(name))
+
+
+def _missing(name: str) -> str:
+    return f"{name} is not installed; install it with: pip install 'separatrix[report]'"
 
 
 def shown(value: Any) -> str:
@@ -213,9 +218,7 @@ def _template() -> Template:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError:
-        raise MissingPackageError(
-            "jinja2 is not installed; install it with: pip install 'separatrix[report]'"
-        ) from None
+        raise MissingPackageError(_missing("jinja2")) from None
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,

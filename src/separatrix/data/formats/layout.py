@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from separatrix.data.formats.columns import TARGETS
 from separatrix.data.numerals import MISSING, is_missing, is_number, is_numeral
 from separatrix.data.streams import BLOCK, ByteSource, unpacked_suffix
 
@@ -28,7 +29,7 @@ DELIMITER_NAMES = {
 
 _SAMPLE_RECORDS, _SAMPLE_BYTES = 100, 1 << 18
 _TITLE_LINES, _TITLE_ROWS = 10, 5  # lines above a table at most; its rows that show it
-_LEAST_BELOW_UNITS = 3
+_LEAST_BELOW_UNITS, _MOST_UNITS = 3, 2
 _BOM = b"\xef\xbb\xbf"
 _SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[ \t]*\r?\n', re.IGNORECASE)  # Excel's
 _QUOTED = re.compile(rb'"[^"]*"')
@@ -46,7 +47,7 @@ class TableLayout:
     notes: tuple[str, ...] = ()
     encoding: str = "utf-8"
     codes: frozenset[str] = frozenset()  # columns with cells such as 007
-    units: bool = False  # whether a row of units follows the header
+    units: int = 0  # rows below the header that are none: units, or questions of a survey
     comments: bool = False  # whether lines that begin with # are no rows
 
     def __str__(self) -> str:
@@ -106,10 +107,10 @@ def detect_layout(
         raise source.error(1, found="nothing", expected="at least one row")
     if header is None:
         header = bool(set(features or ()) & set(records[0])) or _has_header(records)
-    units = bool(header) and _has_units(records)
-    if units:
-        skipped = (*skipped, f"row of units below the header skipped: {', '.join(records[1])[:60]}")
-        del records[1]
+    units = _count_units(records) if header else 0
+    for row in records[1 : 1 + units]:
+        skipped = (*skipped, f"row of units below the header skipped: {', '.join(row)[:60]}")
+    del records[1 : 1 + units]
     width = len(records[0])
     names = _column_names(records[0]) if header else default_names(width)
     notes = _note_renamed(records[0], names) if header else ()
@@ -240,7 +241,8 @@ def splits_evenly(text: str) -> bool:
 def _has_header(records: list[list[str]]) -> bool:
     """Whether the first record has a text above numbers, or only texts that do not recur below.
 
-    A single record is a header if nothing in it is a number.
+    A single record is a header if nothing in it is a number. One with the name of a target, such as
+    class, may have other texts that recur: a column named "ja" of answers ja and nein.
     """
     first = records[0]
     below = [row for row in records[1:] if row != first]  # repeated where files were put together
@@ -251,29 +253,44 @@ def _has_header(records: list[list[str]]) -> bool:
             return True
     if not all(texts) or len(set(first)) < len(first):
         return False
-    recurs = any(cell in row[i : i + 1] for i, cell in enumerate(first) for row in below)
-    return not recurs
+    recurs = [any(cell in row[i : i + 1] for row in below) for i, cell in enumerate(first)]
+    named = any(
+        cell.casefold() in TARGETS and len(cell) > 1 and not again
+        for cell, again in zip(first, recurs, strict=True)
+    )
+    return named or not any(recurs)
 
 
-def _has_units(records: list[list[str]]) -> bool:
-    """Whether the row below the header has a text above every column of numbers, and values of no other.
+def _count_units(records: list[list[str]]) -> int:
+    """Rows below the header that hold no values: one of units, or one or two with questions of a survey.
 
-    >>> _has_units([["size", "class"], ["cm", "-"], ["1", "a"], ["2", "b"], ["3", "a"]])
-    True
+    >>> _count_units([["size", "class"], ["cm", "-"], ["1", "a"], ["2", "b"], ["3", "a"]])
+    1
     """
-    below = records[2:]
-    if len(below) < _LEAST_BELOW_UNITS or len(records[1]) != len(records[0]):
-        return False
-    numeric = False
-    for column, unit in enumerate(records[1]):
-        cells = {row[column] for row in below if column < len(row)}.difference(MISSING)
+    for count in range(_MOST_UNITS, 0, -1):
+        below = records[1 + count :]
+        if len(below) >= _LEAST_BELOW_UNITS and all(
+            _are_units(row, below) and len(row) == len(records[0]) for row in records[1 : 1 + count]
+        ):
+            return count
+    return 0
+
+
+def _are_units(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a row has a text above columns of numbers, no numbers there, and values of no other column.
+
+    A column of one text, an answer that was ticked, may repeat it.
+    """
+    above = False
+    for column, unit in enumerate(row):
+        cells = {cells[column] for cells in below if column < len(cells)}.difference(MISSING)
         if cells and all(map(is_value, cells)):
-            numeric = True
-            if is_value(unit):
+            if is_value(unit) and not is_missing(unit):
                 return False
-        elif unit in cells:
+            above = above or not is_missing(unit)
+        elif unit in cells and len(cells) > 1:
             return False
-    return numeric
+    return above
 
 
 def is_value(cell: str) -> bool:

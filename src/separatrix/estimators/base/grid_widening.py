@@ -19,8 +19,9 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 
 from separatrix.errors import SeparatrixError
+from separatrix.estimators.base.fold_race import FoldRace
 from separatrix.estimators.base.kernel_machine import TakesTensors
-from separatrix.types import Matrix, Vector
+from separatrix.types import Flags, Matrix, Vector
 from separatrix.validation import require_integer
 
 Cell = tuple[int, ...]
@@ -209,6 +210,9 @@ class WideningSearchCV(GridSearchCV):
     search_tol
         `tol` of the estimator in the folds, which only rank the cells; the best one is fitted with its
         own. None: its own everywhere.
+    race
+        Cells that are behind the best on the first fold by three standard errors of the difference skip
+        the other folds, where they are taken to be as far behind.
 
     Attributes
     ----------
@@ -234,9 +238,10 @@ class WideningSearchCV(GridSearchCV):
         cv: Any = None,
         widen: int = WIDEN,
         search_tol: float | None = None,
+        race: bool = False,
     ) -> None:
         super().__init__(estimator, param_grid, scoring=scoring, cv=cv)
-        self.widen, self.search_tol = widen, search_tol
+        self.widen, self.search_tol, self.race = widen, search_tol, race
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Choose on samples X and labels y, then fit the best cell to all of them."""
@@ -275,17 +280,21 @@ class WideningSearchCV(GridSearchCV):
         base = clone(self.estimator).set_params(**loose)
         own = base.get_params(deep=False).keys()
         fitted: list[dict[float, Any]] = [{} for _ in splits]
+        race = FoldRace(len(splits), skips=self.race)
+
+        def right_rows(candidates: list[dict[str, Any]], some: slice) -> list[list[Flags]]:
+            right: list[list[Flags]] = [[] for _ in candidates]
+            for (train, test), near in zip(splits[some], fitted[some], strict=True):
+                own_X, own_y, left_X, left_y = X[train], y[train], X[test], y[test]
+                for found, cell in zip(right, candidates, strict=True):
+                    model = _with_params(base, cell, own)
+                    _fit_near(model, near, own_X, own_y)
+                    found.append(model.predict(left_X) == left_y)
+            return right
 
         def evaluate_candidates(candidates: list[dict[str, Any]]) -> dict[str, Any]:
-            found = np.empty((len(candidates), len(splits)))
-            for fold, (train, test) in enumerate(splits):
-                own_X, own_y, left_X, left_y = X[train], y[train], X[test], y[test]
-                for number, cell in enumerate(candidates):
-                    model = _with_params(base, cell, own)
-                    _fit_near(model, fitted[fold], own_X, own_y)
-                    found[number, fold] = np.mean(model.predict(left_X) == left_y)
+            scores.extend(race.accuracies(candidates, right_rows))
             params.extend(candidates)
-            scores.extend(found)
             return {"mean_test_score": np.mean(scores, axis=1)}
 
         self._run_search(evaluate_candidates)
