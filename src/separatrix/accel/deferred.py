@@ -1,9 +1,9 @@
 """Imports that scikit-learn makes at start-up and most programs never use: they wait for their first use.
 
-pandas and `scipy.stats` take two fifths of the time to import scikit-learn. While a module of the table below
-is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if nobody had
-imported them. What the module kept of a placeholder loads the real one when it is used. Programs that import
-them, before or after, get the real ones.
+pandas and `scipy.stats` take two fifths of the time to import scikit-learn. While a module of the table
+below is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if nobody
+had imported them. What the module kept of a placeholder loads the real one when it is used. Programs that
+import them, before or after, get the real ones.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _load(name: str) -> ModuleType:
 
 
 def lowest_ranks(values: Any, method: str = "average", **more: Any) -> Any:
-    """`scipy.stats.rankdata(values, method="min")`, as searches rank their candidates; None for other calls.
+    """`scipy.stats.rankdata(values, method="min")`, as searches rank candidates; None for other calls.
 
     >>> import numpy as np
     >>> lowest_ranks(np.array([0.5, 0.1, 0.5, 0.7]), method="min").tolist()

@@ -73,7 +73,7 @@ class Candidate(NamedTuple):
 
     @property
     def before(self) -> str:
-        """The steps before the last one, in words; raises an error if they cannot be fitted once for all."""
+        """The steps before the last one, in words; raises an error if they must not be shared."""
         if self.steps is None:
             return ""
         params = self.steps.get_params()
@@ -102,8 +102,8 @@ def _kind(estimator: Any) -> str | None:
 def serve(calls: list[Any], candidates: list[Candidate], workers: float = 0.0) -> list[Any]:
     """The result of each call, None where scikit-learn is to compute it.
 
-    Candidates may be of several kinds, of which some are served. `workers` are the seconds that processes take
-    to start for calls that are left to scikit-learn.
+    Candidates may be of several kinds, of which some are served. `workers` are the seconds that processes
+    take to start for calls that are left to scikit-learn.
     """
     results: list[Any] = [None] * len(calls)
     kinds = {one.kind: None for one in candidates}

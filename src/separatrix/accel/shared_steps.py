@@ -1,7 +1,7 @@
-"""Pipelines in a search: what comes before the last step is fitted once for each fold, not for each candidate.
+"""Pipelines in a search: the steps before the last one are fitted once for each fold, not each candidate.
 
-scikit-learn's own function fits and scores the last step, whatever it is, in the order of the calls; what the
-other steps make of the samples is looked up by row numbers.
+scikit-learn's own function fits and scores the last step, whatever it is, in the order of the calls; what
+the other steps make of the samples is looked up by row numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TransformedFold(TransformerMixin, BaseEstimator):
     """The steps before the last one, fitted on a fold; samples are given by their numbers, (m, 1)."""
 
     def __init__(self, X: Any, y: Any, cell: Cell) -> None:
-        start, state = perf_counter(), np.random.get_state()
+        start, state = perf_counter(), np.random.get_state()  # noqa: NPY002
         self.train, self.test = cell.fold.train, cell.fold.test
         self.X, self.steps = X, clone(cell.steps)
         labels = None if y is None else _safe_indexing(y, self.train)
@@ -36,7 +36,7 @@ class TransformedFold(TransformerMixin, BaseEstimator):
         self.tested = self.steps.transform(_safe_indexing(X, self.test))
         self.again: Any = None  # the training samples, transformed as others are
         if _has_changed(state):
-            np.random.set_state(state)
+            np.random.set_state(state)  # noqa: NPY002
             raise NotServed("random steps")
         self.seconds = perf_counter() - start
 
@@ -86,9 +86,7 @@ def share_steps(calls: list[Any], candidates: list[Candidate], answers: list[Any
     return [found.get(number, answer) for number, answer in enumerate(answers)]
 
 
-def _sharing_cells(
-    calls: list[Any], candidates: list[Candidate], left: list[int]
-) -> list[Cell]:
+def _sharing_cells(calls: list[Any], candidates: list[Candidate], left: list[int]) -> list[Cell]:
     """What the calls ask for; raises an error if steps cannot be shared, or are all different."""
     estimator = calls[left[0]][1][0]
     if len(estimator.steps) < 2 or len(left) < 2:
@@ -135,7 +133,7 @@ def _run(calls: list[Any], cells: list[Cell]) -> tuple[dict[int, Any], float]:
 
 def _has_changed(state: Any) -> bool:
     """Whether numbers were drawn from NumPy's global generator."""
-    now = np.random.get_state()
+    now = np.random.get_state()  # noqa: NPY002
     return state[2:] != now[2:] or not np.array_equal(state[1], now[1])
 
 

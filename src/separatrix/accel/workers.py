@@ -46,7 +46,11 @@ def parallel(original: type) -> type:
             first = next(calls, None)
             if first is None or not _fits_and_scores(first):
                 return super().__call__(calls if first is None else chain([first], calls))
-            from separatrix.accel.searches import find_candidates, may_be_served, serve  # once needed
+            from separatrix.accel.searches import (
+                find_candidates,
+                may_be_served,
+                serve,
+            )  # once needed
 
             if not may_be_served(first):
                 return super().__call__(chain([first], calls))
