@@ -1,4 +1,4 @@
-"""Steps that the candidates of a search have in common are fitted once for each fold, with the same tables."""
+"""Steps that the candidates of a search have in common are fitted once for each fold; equal tables."""
 
 import numpy as np
 import pytest

@@ -133,7 +133,7 @@ def _run(calls: list[Any], cells: list[Cell]) -> tuple[dict[int, Any], float]:
 
 def _has_changed(state: Any) -> bool:
     """Whether numbers were drawn from NumPy's global generator."""
-    now = np.random.get_state()  # noqa: NPY002
+    now: Any = np.random.get_state()  # noqa: NPY002
     return state[2:] != now[2:] or not np.array_equal(state[1], now[1])
 
 
