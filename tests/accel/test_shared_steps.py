@@ -166,6 +166,7 @@ def test_searches_that_need_much_memory_are_left_to_scikit_learn(monkeypatch):
     assert shared() == (0, {"much memory": 1})
 
 
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
 def test_a_candidate_that_fails_is_scikit_learns_own_error():
     search = GridSearchCV(logistic(StandardScaler()), {"logisticregression__C": [1.0, -1.0]}, cv=3)
     with accel.patched(), pytest.warns(match="3 fits failed"):

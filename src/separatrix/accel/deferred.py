@@ -2,8 +2,8 @@
 
 pandas and `scipy.stats` take two fifths of the time to import scikit-learn. While a module of the table
 below is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if
-nobody had imported them. What the module kept of a placeholder loads the real one when it is used. Programs that
-import them, before or after, get the real ones.
+nobody had imported them. What the module kept of a placeholder loads the real one when it is used.
+Programs that import them, before or after, get the real ones.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.accel.dispatch import NotServed, prefer_theirs
 from separatrix.accel.neighbor_search import search, voters_of
-from separatrix.accel.searches import Cell, Solved
+from separatrix.accel.searches import Cell, Solved, transform_by
 from separatrix.estimators.metrics.votes import factors_of
 from separatrix.solvers.nearest.ranking import Neighbors
 
@@ -37,7 +37,7 @@ def _solve_fold(X: Any, y: Any, n: int, cells: list[Cell]) -> Iterator[tuple[int
     labels = _safe_indexing(y, first.fold.train)
     if first.steps is not None:
         learned = first.steps.fit_transform(learned, labels)
-        asked = first.steps.transform(asked)
+        asked = transform_by(first.steps, asked)
     model = first.model.fit(learned, labels)
     if model.outputs_2d_:
         raise NotServed("several outputs")

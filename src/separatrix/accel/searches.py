@@ -201,6 +201,14 @@ def cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) 
     return cells
 
 
+def transform_by(steps: Pipeline, X: Any) -> Any:
+    """Samples after all of some fitted steps; those that learn nothing count as fitted too."""
+    for _, step in steps.steps:
+        if step is not None and step != "passthrough":
+            X = step.transform(X)
+    return X
+
+
 def _fold_of(train: Any, test: Any, n: int, *, scores_both: bool) -> Fold:
     """A fold, whose rows may be given as numbers or as flags."""
     rows: Codes = np.arange(n)

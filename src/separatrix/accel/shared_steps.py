@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from separatrix.accel.counters import count_ours, count_theirs
 from separatrix.accel.dispatch import NotServed, words_of
-from separatrix.accel.searches import Candidate, Cell, cells_of
+from separatrix.accel.searches import Candidate, Cell, cells_of, transform_by
 
 LARGEST = 2**30  # bytes of transformed samples that a search holds
 LABEL = "steps in a search"
@@ -33,7 +33,7 @@ class TransformedFold(TransformerMixin, BaseEstimator):
         self.X, self.steps = X, clone(cell.steps)
         labels = None if y is None else _safe_indexing(y, self.train)
         self.learned = self.steps.fit_transform(_safe_indexing(X, self.train), labels)
-        self.tested = self.steps.transform(_safe_indexing(X, self.test))
+        self.tested = transform_by(self.steps, _safe_indexing(X, self.test))
         self.again: Any = None  # the training samples, transformed as others are
         if _has_changed(state):
             np.random.set_state(state)  # noqa: NPY002
@@ -55,7 +55,7 @@ class TransformedFold(TransformerMixin, BaseEstimator):
         if not np.array_equal(rows[:, 0], self.train):
             raise NotServed("scores of other samples")
         if self.again is None:
-            self.again = self.steps.transform(_safe_indexing(self.X, self.train))
+            self.again = transform_by(self.steps, _safe_indexing(self.X, self.train))
         return self.again
 
     def __sklearn_is_fitted__(self) -> bool:
