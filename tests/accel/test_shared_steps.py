@@ -9,7 +9,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
-from sklearn.pipeline import make_pipeline
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import SVC
@@ -157,6 +158,23 @@ def test_what_could_differ_is_left_to_scikit_learn(model, options, reason):
     np.testing.assert_array_equal(
         ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"]
     )
+
+
+@pytest.mark.parametrize("model", [SVC(), KNeighborsClassifier()])
+def test_models_that_are_solved_together_see_the_numbers_that_scikit_learn_draws(
+    model, monkeypatch
+):
+    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds, worth: True)
+    monkeypatch.setattr("separatrix.accel.dispatch.LOADING", 0.0)
+    pipe = Pipeline([("few", GaussianRandomProjection(2)), ("model", model)])
+    search = GridSearchCV(pipe, {"few__eps": [0.1, 0.2]}, cv=3)
+    theirs = fitted(search, X, Y)
+    with accel.patched():
+        ours = fitted(search, X, Y)
+    assert counters.CALLS["Pipeline in a search"].theirs == {"random steps": 1}
+    for fold in range(3):
+        key = f"split{fold}_test_score"
+        np.testing.assert_array_equal(ours.cv_results_[key], theirs.cv_results_[key])
 
 
 def test_searches_that_need_much_memory_are_left_to_scikit_learn(monkeypatch):

@@ -8,7 +8,8 @@ scikit-learn's own function scores the solved models, so that tables and message
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -159,8 +160,9 @@ def _serve_kind(
         require_worth(expected, SEARCH)
         cells = cells_of(calls, candidates, numbers)
         solve: Solve = load(SOLVERS[kind][1])
-        for number, solved in solve(X, y, cells):
-            found[number] = _score_solved(calls[number], solved)
+        with drawing_nothing():
+            for number, solved in solve(X, y, cells):
+                found[number] = _score_solved(calls[number], solved)
     except Exception as error:
         count_theirs(label, 0.0, words_of(error))
         note_missed(error, expected, SEARCH)
@@ -199,6 +201,17 @@ def cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) 
         words = before[id(candidate)]
         cells.append(Cell(number, candidate.model, words, candidate.steps, fold))
     return cells
+
+
+@contextmanager
+def drawing_nothing() -> Iterator[None]:
+    """Raise an error if numbers were drawn from NumPy's global generator, and put them back."""
+    state: Any = np.random.get_state()  # noqa: NPY002
+    yield
+    now: Any = np.random.get_state()  # noqa: NPY002
+    if state[2:] != now[2:] or not np.array_equal(state[1], now[1]):
+        np.random.set_state(state)  # noqa: NPY002
+        raise NotServed("random steps")
 
 
 def transform_by(steps: Pipeline, X: Any) -> Any:

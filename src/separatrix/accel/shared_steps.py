@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from separatrix.accel.counters import count_ours, count_theirs
 from separatrix.accel.dispatch import NotServed, words_of
-from separatrix.accel.searches import Candidate, Cell, cells_of, transform_by
+from separatrix.accel.searches import Candidate, Cell, cells_of, drawing_nothing, transform_by
 
 LARGEST = 2**30  # bytes of transformed samples that a search holds
 LABEL = "steps in a search"
@@ -28,16 +28,14 @@ class TransformedFold(TransformerMixin, BaseEstimator):
     """The steps before the last one, fitted on a fold; samples are given by their numbers, (m, 1)."""
 
     def __init__(self, X: Any, y: Any, cell: Cell) -> None:
-        start, state = perf_counter(), np.random.get_state()  # noqa: NPY002
+        start = perf_counter()
         self.train, self.test = cell.fold.train, cell.fold.test
         self.X, self.steps = X, clone(cell.steps)
         labels = None if y is None else _safe_indexing(y, self.train)
-        self.learned = self.steps.fit_transform(_safe_indexing(X, self.train), labels)
-        self.tested = transform_by(self.steps, _safe_indexing(X, self.test))
+        with drawing_nothing():
+            self.learned = self.steps.fit_transform(_safe_indexing(X, self.train), labels)
+            self.tested = transform_by(self.steps, _safe_indexing(X, self.test))
         self.again: Any = None  # the training samples, transformed as others are
-        if _has_changed(state):
-            np.random.set_state(state)  # noqa: NPY002
-            raise NotServed("random steps")
         self.seconds = perf_counter() - start
 
     def fit(self, _rows: Any, _y: Any = None) -> TransformedFold:
@@ -129,12 +127,6 @@ def _run(calls: list[Any], cells: list[Cell]) -> tuple[dict[int, Any], float]:
         found[cell.number] = result
     saved = sum((uses[key] - 1) * fold.seconds for key, fold in folds.items())
     return found, saved
-
-
-def _has_changed(state: Any) -> bool:
-    """Whether numbers were drawn from NumPy's global generator."""
-    now: Any = np.random.get_state()  # noqa: NPY002
-    return state[2:] != now[2:] or not np.array_equal(state[1], now[1])
 
 
 def _bytes_of(samples: Any) -> int:
