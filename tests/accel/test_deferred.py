@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 from scipy.stats import rankdata
+from sklearn.utils.fixes import _mode
 
-from separatrix.accel.deferred import DEFERRED, deferred_imports, lowest_ranks
+from separatrix.accel.deferred import DEFERRED, deferred_imports, lowest_ranks, row_modes
 
 START = """
 import sys
@@ -78,6 +79,19 @@ def test_packages_that_are_not_installed_stay_so(monkeypatch):
     monkeypatch.setitem(DEFERRED, "of this test", ("no_such_package",))
     with deferred_imports("of this test"), pytest.raises(ImportError):
         import no_such_package  # noqa: F401
+
+
+def test_modes_of_rows_are_scipys(monkeypatch):
+    codes = np.random.default_rng(0).integers(0, 4, size=(200, 5))
+    wanted = _mode(codes, axis=1)
+    mode = row_modes(lambda *_: "theirs")
+    monkeypatch.delitem(sys.modules, "scipy.stats")
+    for found, own in zip(mode(codes, axis=1), wanted, strict=True):
+        np.testing.assert_array_equal(found, own)
+        assert found.dtype == own.dtype
+    assert mode(codes, axis=0) == "theirs"
+    assert mode(codes - 1, axis=1) == "theirs"
+    assert mode(codes * 1000, axis=1) == "theirs"
 
 
 def test_ranks_are_scipys():
