@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from separatrix.accel.dispatch import NotServed, prefer_theirs
-from separatrix.accel.neighbor_search import search, voters_of
-from separatrix.accel.searches import Cell, Solved
+from separatrix.accel.neighbor_search import search_wider, settle_ties, voters_of
+from separatrix.accel.searches import Cell, Solved, transform_by
 from separatrix.estimators.metrics.votes import factors_of
 from separatrix.solvers.nearest.ranking import Neighbors
 
@@ -37,15 +37,18 @@ def _solve_fold(X: Any, y: Any, n: int, cells: list[Cell]) -> Iterator[tuple[int
     labels = _safe_indexing(y, first.fold.train)
     if first.steps is not None:
         learned = first.steps.fit_transform(learned, labels)
-        asked = first.steps.transform(asked)
+        asked = transform_by(first.steps, asked)
     model = first.model.fit(learned, labels)
     if model.outputs_2d_:
         raise NotServed("several outputs")
-    found = search(model, asked, None)
+    found, queries = search_wider(model, asked, None)
+    settled: dict[int, Neighbors] = {}
     ((classes, voters),) = voters_of(model)
     for cell in cells:
         k = int(cell.model.n_neighbors)
-        near = Neighbors(found.distances[:, :k], np.ascontiguousarray(found.rows[:, :k]))
+        if k not in settled:
+            settled[k] = settle_ties(model, queries, found, k)
+        near = settled[k]
         factors = factors_of(cell.model.weights, near.distances)
         if callable(cell.model.weights):
             prefer_theirs("a function as weights")

@@ -5,6 +5,8 @@ The rows are those that scikit-learn's `fit` keeps. Equal distances are in the o
 
 from __future__ import annotations
 
+import os
+import sys
 from numbers import Integral
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,8 +15,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from separatrix.accel.dispatch import LeftToThem, NotServed
+from separatrix.accel.switch_state import SETTINGS
 from separatrix.estimators.metrics.votes import Voters, factors_of
 from separatrix.estimators.neighbor_index import NeighborIndex
 from separatrix.runtime.threads import thread_count
@@ -25,6 +29,12 @@ METRIC_OBJECTS = {
     "ManhattanDistance": "manhattan",
     "ChebyshevDistance": "chebyshev",
 }
+
+EQUAL = 1e-12  # relative difference of equal distances
+MOST_TIED = 0.2  # share of the queries that scikit-learn is asked for
+FEW_QUERIES = (
+    1024  # for a thread: scikit-learn then divides the rows among threads, not the queries
+)
 
 _INDEXES: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 
@@ -69,6 +79,13 @@ def voters_of(estimator: Any) -> list[tuple[Any, Voters]]:
 
 def search(estimator: Any, X: Any, n_neighbors: Any) -> Neighbors:
     """The nearest rows of each query, without queries of each row but itself."""
+    found, queries = search_wider(estimator, X, n_neighbors)
+    k = estimator.n_neighbors if n_neighbors is None else n_neighbors
+    return settle_ties(estimator, queries, found, int(k))
+
+
+def search_wider(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, Any]:
+    """The nearest rows and one more, if there are so many, and the checked queries, None without."""
     check_is_fitted(estimator, "_fit_method")
     k = estimator.n_neighbors if n_neighbors is None else n_neighbors
     rows, own = estimator._fit_X, X is None
@@ -94,11 +111,31 @@ def search(estimator: Any, X: Any, n_neighbors: Any) -> Neighbors:
     queries_are = rows if own else X
     found = index.nearest(
         np.asarray(queries_are) if not issparse(queries_are) else queries_are,
-        int(k) + own,
+        int(k) + own if own else min(int(k) + 1, estimator.n_samples_fit_),
         threads=thread_count(),
         checked=True,
     )
-    return _without_self(found) if own else found
+    return (_without_self(found), None) if own else (found, X)
+
+
+def settle_ties(estimator: Any, queries: Any, found: Neighbors, k: int) -> Neighbors:
+    """The k nearest rows; where the next one is as near, those that scikit-learn takes.
+
+    Which ones depends on its heaps, so that it is asked for these queries alone, if they are few.
+    """
+    near = Neighbors(found.distances[:, :k], np.ascontiguousarray(found.rows[:, :k]))
+    if queries is None or found.rows.shape[1] == k or not SETTINGS.fallback:
+        return near
+    tied = np.flatnonzero(found.distances[:, k] <= found.distances[:, k - 1] * (1.0 + EQUAL))
+    if not 0 < len(tied) <= MOST_TIED * len(near.rows):
+        return near
+    ask = sys.modules["sklearn.neighbors._base"].KNeighborsMixin.kneighbors
+    many = len(near.rows) > FEW_QUERIES * (os.cpu_count() or 1)  # then one heap sees all rows
+    with threadpool_limits(1 if many else None, user_api="openmp"):
+        distances, rows = ask(estimator, queries[tied], k)
+    near = Neighbors(near.distances.copy(), near.rows.copy())
+    near.distances[tied], near.rows[tied] = distances, rows
+    return near
 
 
 def _without_self(found: Neighbors) -> Neighbors:

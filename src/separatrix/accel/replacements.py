@@ -138,9 +138,10 @@ TARGETS: dict[str, list[Target]] = {
     ),
 }
 
-# Names of modules that get another class: the name, and "module:function" that makes it from the old one
+# Names of modules that get another class or function, and "module:function" that makes it from the old one
 CLASSES: dict[str, tuple[str, str]] = {
     "sklearn.model_selection._search": ("Parallel", "workers:parallel"),
     "sklearn.model_selection._validation": ("Parallel", "workers:parallel"),
+    "sklearn.neighbors._classification": ("_mode", "deferred:row_modes"),
     "joblib.parallel": ("BatchedCalls", "workers:batched_calls"),
 }

@@ -8,11 +8,13 @@ scikit-learn's own function scores the solved models, so that tables and message
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
@@ -72,18 +74,22 @@ class Candidate(NamedTuple):
 
     @property
     def before(self) -> str:
-        """The steps before the last one, in words."""
-        return "" if self.steps is None else repr(self.steps.get_params())
+        """The steps before the last one, in words; raises an error if they must not be shared."""
+        if self.steps is None:
+            return ""
+        params = self.steps.get_params()
+        _require_repeatable(params)
+        try:
+            contents = joblib.hash(self.steps)  # words leave out parts of long arrays
+        except Exception:
+            contents = ""  # functions without a name
+        return f"{params!r} {contents}"
 
 
 def may_be_served(call: Any) -> bool:
-    """Whether a call, or others of its search, fits a model that can be solved together with others."""
-    _, args, options = call
-    if len(args) != 3:
-        return False
-    estimator, parameters = args[0], options.get("parameters") or {}
-    replaces = type(estimator) is Pipeline and estimator.steps[-1][0] in parameters
-    return replaces or _kind(estimator) is not None
+    """Whether a call, or others of its search, may have work in common with others."""
+    args = call[1]
+    return len(args) == 3 and (type(args[0]) is Pipeline or _kind(args[0]) is not None)
 
 
 def _kind(estimator: Any) -> str | None:
@@ -94,20 +100,23 @@ def _kind(estimator: Any) -> str | None:
     return name if module is not None and getattr(module, name, None) is type(last) else None
 
 
-def serve(calls: list[Any]) -> list[Any]:
+def serve(calls: list[Any], candidates: list[Candidate], workers: float = 0.0) -> list[Any]:
     """The result of each call, None where scikit-learn is to compute it.
 
-    Candidates may be of several kinds, of which some are served.
+    Candidates may be of several kinds, of which some are served. `workers` are the seconds that processes
+    take to start for calls that are left to scikit-learn.
     """
     results: list[Any] = [None] * len(calls)
-    candidates = _candidates_of(calls)
-    for kind in {one.kind: None for one in candidates if one.kind is not None}:
-        numbers = [number for number, one in enumerate(candidates) if one.kind == kind]
-        _serve_kind(kind, calls, candidates, numbers, results)
+    kinds = {one.kind: None for one in candidates}
+    for kind in kinds:
+        if kind is not None:
+            numbers = [number for number, one in enumerate(candidates) if one.kind == kind]
+            start_up = workers if len(kinds) == 1 else 0.0
+            _serve_kind(kind, calls, candidates, numbers, results, start_up)
     return results
 
 
-def _candidates_of(calls: list[Any]) -> list[Candidate]:
+def find_candidates(calls: list[Any]) -> list[Candidate]:
     """The candidate of each call; folds share them."""
     known: dict[int, Candidate] = {}
     candidates = []
@@ -135,8 +144,9 @@ def _candidate(estimator: Any, parameters: Any) -> Candidate:
 
 
 def _serve_kind(
-    kind: str, calls: list[Any], candidates: list[Candidate], numbers: list[int], results: list[Any]
-) -> None:
+    kind: str, calls: list[Any], candidates: list[Candidate], numbers: list[int], results: list[Any],
+    start_up: float,
+) -> None:  # fmt: skip
     """Write the results of calls of one kind, all of them or none."""
     start = perf_counter()
     SETTINGS.attempts += 1
@@ -144,14 +154,15 @@ def _serve_kind(
     label = f"{type(estimator).__name__} in a search"
     plain = _counts_hits(options, y)  # scores of another kind are scikit-learn's own work
     sizes = [(len(calls[n][2]["train"]), len(calls[n][2]["test"])) for n in numbers]
-    expected = sum(costs.cell(kind, X, *size, calls=plain) for size in sizes)
+    expected = start_up + sum(costs.cell(kind, X, *size, calls=plain) for size in sizes)
     found = {}
     try:
         require_worth(expected, SEARCH)
-        cells = _cells_of(calls, candidates, numbers)
+        cells = cells_of(calls, candidates, numbers)
         solve: Solve = load(SOLVERS[kind][1])
-        for number, solved in solve(X, y, cells):
-            found[number] = _score_solved(calls[number], solved)
+        with drawing_nothing():
+            for number, solved in solve(X, y, cells):
+                found[number] = _score_solved(calls[number], solved)
     except Exception as error:
         count_theirs(label, 0.0, words_of(error))
         note_missed(error, expected, SEARCH)
@@ -164,11 +175,14 @@ def _serve_kind(
     count_ours(label, seconds, expected, len(found))
 
 
-def _cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) -> list[Cell]:
+def cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) -> list[Cell]:
     """What some calls ask for; raises an error if it is not served."""
     cells = []
     folds: dict[tuple[int, int], Fold] = {}  # candidates share them: so they are solved together
-    before = {id(one): one.before for one in candidates}
+    unique = {id(candidates[number]): candidates[number] for number in numbers}
+    if any(one.model is None for one in unique.values()):
+        raise NotServed("parameters that scikit-learn refuses")
+    before = {key: one.before for key, one in unique.items()}
     _, X, y = calls[numbers[0]][1]
     if any(type(given).__module__.split(".")[0] not in LIBRARIES for given in (X, y)):
         raise NotServed("arrays of another library")
@@ -179,8 +193,6 @@ def _cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int])
         if own_X is not X or own_y is not y:
             raise NotServed("several data sets")
         candidate = candidates[number]
-        if candidate.steps is not None:
-            _require_repeatable(candidate.steps)
         train, test = options["train"], options["test"]
         fold = folds.get((id(train), id(test)))
         if fold is None:
@@ -189,6 +201,25 @@ def _cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int])
         words = before[id(candidate)]
         cells.append(Cell(number, candidate.model, words, candidate.steps, fold))
     return cells
+
+
+@contextmanager
+def drawing_nothing() -> Iterator[None]:
+    """Raise an error if numbers were drawn from NumPy's global generator, and put them back."""
+    state: Any = np.random.get_state()  # noqa: NPY002
+    yield
+    now: Any = np.random.get_state()  # noqa: NPY002
+    if state[2:] != now[2:] or not np.array_equal(state[1], now[1]):
+        np.random.set_state(state)  # noqa: NPY002
+        raise NotServed("random steps")
+
+
+def transform_by(steps: Pipeline, X: Any) -> Any:
+    """Samples after all of some fitted steps; those that learn nothing count as fitted too."""
+    for _, step in steps.steps:
+        if step is not None and step != "passthrough":
+            X = step.transform(X)
+    return X
 
 
 def _fold_of(train: Any, test: Any, n: int, *, scores_both: bool) -> Fold:
@@ -212,9 +243,15 @@ def _require_plain(options: dict[str, Any]) -> None:
             raise NotServed("a function as the score")
 
 
-def _require_repeatable(steps: Pipeline) -> None:
-    if any(isinstance(value, np.random.RandomState) for value in steps.get_params().values()):
-        raise NotServed("a RandomState in the pipeline")
+def _require_repeatable(params: dict[str, Any]) -> None:
+    """Raise an error for steps that draw other numbers each time, print, or are the program's own."""
+    for name, value in params.items():
+        if isinstance(value, np.random.RandomState | np.random.Generator):
+            raise NotServed("a RandomState in the pipeline")
+        if name.endswith("verbose") and value:
+            raise NotServed("memory or verbose of a pipeline")
+        if type(value).__module__ == "__main__":
+            raise NotServed("steps of the program's own")
 
 
 def _score_solved(call: Any, solved: Solved) -> Any:

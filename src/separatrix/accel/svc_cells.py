@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.accel.dispatch import NotServed
-from separatrix.accel.searches import Cell, Fold, Solved
+from separatrix.accel.searches import Cell, Fold, Solved, transform_by
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.support import Support, class_segments, scores_of_all
 from separatrix.estimators.base.svc_path import SvcPath, solve_svc_path
@@ -86,7 +86,7 @@ def _samples_of(
         train, wanted = own[0].fold.train, np.setdiff1d(own[0].fold.wanted, own[0].fold.train)
         steps = own[0].steps
         learned = steps.fit_transform(_safe_indexing(X, train), _safe_indexing(y, train))
-        parts = [learned, steps.transform(_safe_indexing(X, wanted))]
+        parts = [learned, transform_by(steps, _safe_indexing(X, wanted))]
         sparse = any(issparse(part) for part in parts)
         merged = csr_array(vstack(parts)) if sparse else np.vstack(parts)
         merged = check_array(merged, accept_sparse="csr", dtype=np.float64)

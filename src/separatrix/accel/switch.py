@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from separatrix.accel.deferred import DEFERRED, deferred_imports
 from separatrix.accel.dispatch import replace
 from separatrix.accel.replacements import CLASSES, TARGETS
 from separatrix.accel.switch_state import SETTINGS
@@ -133,7 +134,8 @@ class _PatchingLoader(Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        self.loader.exec_module(module)
+        with deferred_imports(module.__name__):
+            self.loader.exec_module(module)
         _patch_module(module)
 
     def __getattr__(
@@ -148,7 +150,7 @@ class _PatchingFinder(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in TARGETS and name not in CLASSES:
+        if name not in TARGETS and name not in CLASSES and name not in DEFERRED:
             return None
         for finder in sys.meta_path:
             find = None if finder is self else getattr(finder, "find_spec", None)

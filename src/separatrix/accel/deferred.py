@@ -1,0 +1,144 @@
+"""Imports that scikit-learn makes at start-up and most programs never use: they wait for their first use.
+
+pandas and `scipy.stats` take two fifths of the time to import scikit-learn. While a module of the table
+below is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if
+nobody had imported them. What the module kept of a placeholder loads the real one when it is used.
+Programs that import them, before or after, get the real ones.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Lock
+from types import ModuleType
+from typing import Any
+
+STATS = ("scipy.stats", "scipy.stats.mstats")
+DEFERRED: dict[str, tuple[str, ...]] = {  # modules of scikit-learn, and what they import for later
+    "sklearn.utils.fixes": (*STATS, "pandas"),
+    **dict.fromkeys(
+        (
+            "sklearn._loss.link",
+            "sklearn.covariance._robust_covariance",
+            "sklearn.feature_selection._univariate_selection",
+            "sklearn.impute._iterative",
+            "sklearn.inspection._partial_dependence",
+            "sklearn.inspection._plot.partial_dependence",
+            "sklearn.isotonic",
+            "sklearn.metrics._ranking",
+            "sklearn.model_selection._search",
+            "sklearn.preprocessing._data",
+        ),
+        STATS,
+    ),
+}
+
+WIDEST = 1000  # class codes whose votes are counted in a table
+_LOCK = Lock()
+
+
+@contextmanager
+def deferred_imports(importer: str) -> Iterator[None]:
+    """Put placeholders in the place of what a module imports for later, while it is executed."""
+    placed = [name for name in DEFERRED.get(importer, ()) if _place(name)]
+    try:
+        yield
+    finally:
+        _remove(placed)
+
+
+def _place(name: str) -> bool:
+    """Put a placeholder in place of a module that is installed and not imported."""
+    parent = name.partition(".")[0]
+    with _LOCK:
+        if name in sys.modules or (parent not in sys.modules and find_spec(parent) is None):
+            return False
+        sys.modules[name] = _PLACEHOLDERS.setdefault(name, _Placeholder(name))
+        return True
+
+
+def _remove(names: Any) -> None:
+    with _LOCK:
+        for name in names:
+            if isinstance(sys.modules.get(name), _Placeholder):
+                del sys.modules[name]
+
+
+class _Placeholder(ModuleType):
+    """A module that is imported when something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        caller = sys._getframe(1)
+        if caller.f_code.co_name == "<module>" and caller.f_globals.get("__name__") in DEFERRED:
+            if name.startswith("__"):  # asked for by the import statement itself
+                raise AttributeError(name)
+            return _Name(self.__name__, name)  # `from module import name`
+        return getattr(_load(self.__name__), name)
+
+
+class _Name:
+    """A function or an object of a module that is imported when it is used."""
+
+    def __init__(self, home: str, name: str) -> None:
+        self._home, self._name = home, name
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        if self._name == "rankdata" and self._home not in sys.modules:
+            ranks = lowest_ranks(*args, **more)
+            if ranks is not None:
+                return ranks
+        return getattr(_load(self._home), self._name)(*args, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(_load(self._home), self._name), name)
+
+
+_PLACEHOLDERS: dict[str, _Placeholder] = {}
+
+
+def _load(name: str) -> ModuleType:
+    """The real module."""
+    _remove(_PLACEHOLDERS)
+    return import_module(name)
+
+
+def row_modes(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`_mode` of neighbours: the most frequent class code of each row, without `scipy.stats`."""
+
+    @wraps(original)
+    def mode(codes: Any, axis: int = 0) -> Any:
+        import numpy as np
+
+        plain = (
+            type(codes) is np.ndarray and codes.ndim == 2 and axis == 1 and codes.dtype.kind == "i"
+        )
+        if "scipy.stats" in sys.modules or not plain or not codes.size:
+            return original(codes, axis)
+        n, width = len(codes), int(codes.max()) + 1
+        if codes.min() < 0 or width > WIDEST:
+            return original(codes, axis)
+        cells = (np.arange(n)[:, None] * width + codes).ravel()
+        counts = np.bincount(cells, minlength=n * width).reshape(n, width)
+        return counts.argmax(axis=1).astype(codes.dtype)[:, None], counts.max(axis=1)[:, None]
+
+    return mode
+
+
+def lowest_ranks(values: Any, method: str = "average", **more: Any) -> Any:
+    """`scipy.stats.rankdata(values, method="min")`, as searches rank candidates; None for other calls.
+
+    >>> import numpy as np
+    >>> lowest_ranks(np.array([0.5, 0.1, 0.5, 0.7]), method="min").tolist()
+    [2, 1, 2, 4]
+    """
+    import numpy as np
+
+    plain = method == "min" and not more and type(values) is np.ndarray and values.ndim == 1
+    if not plain or values.dtype != np.float64 or np.isnan(values).any():
+        return None
+    return np.searchsorted(np.sort(values), values) + 1
