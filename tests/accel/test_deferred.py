@@ -68,6 +68,16 @@ def test_a_program_that_imported_them_keeps_them():
     )
 
 
+def test_a_module_that_uses_them_at_once_is_imported_all_the_same(tmp_path):
+    text = "from scipy.stats import rv_continuous\nclass Own(rv_continuous):\n    pass\n"
+    (tmp_path / "later_version.py").write_text(text)
+    run(
+        "import sys\nfrom separatrix import accel\nfrom separatrix.accel.deferred import DEFERRED\n"
+        f"DEFERRED['later_version'] = ('scipy.stats',)\nsys.path.append({str(tmp_path)!r})\n"
+        "accel.patch()\nimport later_version\nassert later_version.Own(name='own').cdf"
+    )
+
+
 def test_nothing_is_left_in_place_after_an_error(monkeypatch):
     monkeypatch.setitem(DEFERRED, "of this test", ("scipy.no_such_module",))
     with pytest.raises(ImportError), deferred_imports("of this test"):

@@ -134,7 +134,12 @@ class _PatchingLoader(Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        with deferred_imports(module.__name__):
+        try:
+            with deferred_imports(module.__name__):
+                self.loader.exec_module(module)
+        except Exception:  # another version of scikit-learn, which uses at once what was deferred
+            if module.__name__ not in DEFERRED:
+                raise
             self.loader.exec_module(module)
         _patch_module(module)
 
