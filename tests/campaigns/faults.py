@@ -58,4 +58,5 @@ CAMPAIGN = Campaign(
     middle=1,
     seconds=300.0,
     quick=("fit, disk",),
+    thorough=("tune, disk", "predict, memory"),
 )

@@ -49,4 +49,5 @@ CAMPAIGN = Campaign(
     middle=1,
     seconds=300.0,
     quick=("fit",),
+    thorough=("run", "workbench job"),
 )
