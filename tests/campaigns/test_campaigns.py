@@ -3,7 +3,7 @@
 import pytest
 from tests.campaigns.campaign import TooSlow, run_one, run_part
 from tests.campaigns.registry import CAMPAIGNS
-from tests.campaigns.table import BEGIN, END, PAGE, read_records, render
+from tests.campaigns.table import BEGIN, END, PAGE, Record, extended, read_records, render
 
 # The campaigns whose first trials the other tests of `make test` do not have in some form.
 QUICK = (
@@ -72,3 +72,12 @@ def test_a_trial_without_end_is_a_failure():
 def test_the_page_shows_the_results_that_are_kept():
     shown = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
     assert shown == render(read_records())
+
+
+def test_a_run_that_goes_on_is_added_to_the_one_before():
+    old = Record("kills", "fit", tried=5, failed=1, first=0, date="2026-01-01", failures=["3: x"])
+    more = Record("kills", "fit", tried=2, failed=0, first=5, date="2026-01-02")
+    both = Record("kills", "fit", tried=7, failed=1, first=0, date="2026-01-02", failures=["3: x"])
+    assert extended(old, more) == both
+    again = Record("kills", "fit", tried=2, failed=0, first=0, date="2026-01-02")
+    assert extended(old, again) == again
