@@ -44,7 +44,8 @@ def parts():
 
 
 CAMPAIGN = Campaign(
-    "R9 kill -9 of run (alone and on a cluster), compare, tune, fit, predict and workbench jobs, every second one inside a write",
+    "R9 kill -9 of run (also on a cluster), compare, tune, fit, predict and workbench jobs, every second "
+    "one inside a write",
     parts,
     middle=1,
     seconds=300.0,

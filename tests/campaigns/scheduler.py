@@ -15,7 +15,7 @@ def main(file):
         dashboard_address=None, silence_logs=50, protocol="tcp", **options
     ) as cluster:
         Path(file).write_text(f'{{"address": "{cluster.scheduler_address}"}}')
-        print("listening", flush=True)  # noqa: T201
+        print("listening", flush=True)
         sys.stdin.read()
 
 
