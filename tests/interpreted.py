@@ -136,4 +136,7 @@ def sweep(levels, every, passes, buffers, i, j, width, a, low, feed, stride, out
                 P[b, low + level] += along[row, level]
         if passes:
             pass_on(b + 1)
-    carry[i : i + ROWS, mine, 0], carry[i : i + ROWS, mine, 1] = along * down[width], before * down[width]
+    carry[i : i + ROWS, mine, 0], carry[i : i + ROWS, mine, 1] = (
+        along * down[width],
+        before * down[width],
+    )

@@ -1,8 +1,9 @@
 """Change one operator or number of a solver, kernel, reader or model file; does a test fail?
 
 `python -m tests.mutation --mutants 50 --seed 0`. Seeded random mutants. A mutant is a changed code object of
-one function, in a forked child. It is tried by the quick tests of its folder that enter this function
-without the mutant, the fastest first. A mutant that takes much more processor time is killed as well.
+one function, in a forked child. It is tried by the quick tests of its folder, and of those above, that enter
+this function without the mutant, the fastest first. A mutant that takes much more processor time is killed
+as well.
 Functions that numba compiles are run by the interpreter, with NUMBA_DISABLE_JIT=1: see `tests/interpreted.py`.
 """
 
@@ -16,6 +17,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from pathlib import Path
@@ -36,7 +38,7 @@ SWAPS = {
 }
 OPERATORS = (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.AugAssign)
 SURVIVED, KILLED, SLOW, UNTESTED = "survived", "killed", "killed by time", "entered by no test"
-NOT_FOUND = 3  # exit code of a child that finds no function to change
+NOT_RUN = 3  # exit code of a child that could not run the tests
 PYTHON, COMPILED = "python", "compiled"
 TEST_SECONDS = 5.0  # of processor time; tests that take longer are left out
 MUTANT_SECONDS = 30.0  # of tests that are tried on one mutant
@@ -112,10 +114,10 @@ def code_at(code, line):
 
 
 def tests_of(module):
-    """Files of tests of a module's folder, or else of the one above."""
-    folder = (ROOT / "tests" / module).parent
-    own = [*folder.glob("test_*.py")] or [*folder.parent.glob("test_*.py")]
-    return set(map(str, own))
+    """Files of tests of a module's folder, and of those above."""
+    folders = (ROOT / "tests" / module).parents
+    inside = [folder for folder in folders if ROOT / "tests" in folder.parents]
+    return {str(path) for folder in inside for path in folder.glob("test_*.py")}
 
 
 class TooLong(BaseException):
@@ -129,6 +131,7 @@ class Mutants:
         self.drawn = drawn
         self.entered = {}  # tests by the file and first line of a function
         self.seconds = {}
+        self.steady, self.unsteady = set(), set()  # tests that pass a second time, or do not
         self.outcomes = []
         self.wanted = {
             (str(SOURCE / module), mutate((SOURCE / module).read_text(), number)[1])
@@ -158,6 +161,7 @@ class Mutants:
         begun = time.process_time()
         signal.signal(signal.SIGPROF, ring)
         signal.setitimer(signal.ITIMER_PROF, TEST_SECONDS)
+        threading.setprofile(enter)
         sys.setprofile(enter)
         try:
             passed = _passes(item, *following)
@@ -165,6 +169,7 @@ class Mutants:
             passed = False
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
             signal.setitimer(signal.ITIMER_PROF, 0)
         self.seconds[item] = time.process_time() - begun
         if passed:
@@ -174,16 +179,33 @@ class Mutants:
     def _try(self, module, number):
         path = SOURCE / module
         tree, line, where = mutate(path.read_text(), number)
-        chosen, total = [], 0.0
-        for item in sorted(self.entered.get((str(path), line), []), key=self.seconds.get):
-            total += self.seconds[item]
-            if chosen and total > MUTANT_SECONDS:
+        outcome, killer = UNTESTED, None
+        while chosen := self._choose(str(path), line):
+            seconds = 3 * sum(map(self.seconds.get, chosen)) + 5
+            outcome, killer = run_mutant(lambda: _install(path, tree, line), chosen, seconds)
+            if killer is None or self._passes_again(killer):
                 break
-            chosen.append(item)
-        outcome = _run_mutant(path, tree, line, chosen, 3 * total + 5) if chosen else UNTESTED
         self.outcomes.append(outcome)
-        sys.__stderr__.write(f"{outcome}: {module}, {where} ({len(chosen)} tests)\n")
+        by = f" by {killer.nodeid}" if killer else ""
+        sys.__stderr__.write(f"{outcome}: {module}, {where} ({len(chosen)} tests){by}\n")
         sys.__stderr__.flush()
+
+    def _choose(self, path, line):
+        """The tests that enter a function, the fastest first, as many as there is time for."""
+        chosen, total = [], 0.0
+        for item in sorted(self.entered.get((path, line), []), key=self.seconds.get):
+            total += self.seconds[item]
+            if item in self.unsteady or (chosen and total > MUTANT_SECONDS):
+                continue
+            chosen.append(item)
+        return chosen
+
+    def _passes_again(self, item):
+        """Whether a test that failed passes without the mutant in the same place."""
+        if item not in self.steady | self.unsteady:
+            outcome, _ = run_mutant(lambda: None, [item], 3 * self.seconds[item] + 5)
+            (self.steady if outcome == SURVIVED else self.unsteady).add(item)
+        return item in self.steady
 
 
 def _passes(item, following=None):
@@ -191,28 +213,42 @@ def _passes(item, following=None):
     return all(report.passed for report in runtestprotocol(item, log=False, nextitem=following))
 
 
-def _run_mutant(path, tree, line, items, seconds):
-    """Run tests on a mutant in a child; what became of it."""
+def run_mutant(install, items, seconds):
+    """Run tests on a mutant in a child; what became of it, and the test that failed."""
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        status = 1
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + seconds) + 1,) * 2)
-            _install(path, tree, line)
-            status = 0 if all(_passes(item, item) for item in items) else 1
+            limit = int(time.process_time() + seconds) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            install()
+            for number, item in enumerate(items):
+                if not _passes(item, *items[number + 1 : number + 2]):
+                    os.write(writing, str(number).encode())
+                    os._exit(1)
+            os._exit(0)
         finally:
-            os._exit(status)
-    end = time.monotonic() + 30 * seconds  # a mutant that waits for ever
+            os._exit(NOT_RUN)
+    os.close(writing)
+    status = _wait(child, 30 * seconds)
+    with os.fdopen(reading) as pipe:
+        killer = pipe.read()
+    assert status != NOT_RUN, "a mutant could not be installed, or pytest failed"
+    if killer:
+        return KILLED, items[int(killer)]
+    return SURVIVED if status == 0 else SLOW, None
+
+
+def _wait(child, seconds):
+    """Exit code of a child; one that takes too long is killed."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
-            code = os.waitstatus_to_exitcode(status)
-            assert code != NOT_FOUND, f"no function object at {path}:{line}"
-            return {0: SURVIVED, 1: KILLED}.get(code, SLOW)
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.01)
     os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return SLOW
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _install(path, tree, line):
@@ -225,8 +261,7 @@ def _install(path, tree, line):
             if old.co_firstlineno == line and old.co_filename == str(path):
                 one.__code__ = code
                 changed += 1
-    if not changed:
-        os._exit(NOT_FOUND)
+    assert changed, f"no function object at {path}:{line}"
 
 
 def draw(mutants, seed, only):
