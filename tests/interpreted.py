@@ -17,7 +17,7 @@ def is_asked_for():
 
 
 def install():
-    """Put the twins into their modules; whole numbers wrap around without a warning, as compiled ones do."""
+    """Put the twins into their modules; integers wrap around without a warning, as compiled ones do."""
     np.seterr(over="ignore")
     from separatrix.runtime import exponential, simd
 

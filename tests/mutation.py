@@ -1,10 +1,10 @@
 """Change one operator or number of a solver, kernel, reader or model file; does a test fail?
 
-`python -m tests.mutation --mutants 50 --seed 0`. Seeded random mutants. A mutant is a changed code object of
-one function, in a forked child. It is tried by the quick tests of its folder, and of those above, that enter
-this function without the mutant, the fastest first. A mutant that takes much more processor time is killed
-as well.
-Functions that numba compiles are run by the interpreter, with NUMBA_DISABLE_JIT=1: see `tests/interpreted.py`.
+`python -m tests.mutation --mutants 50 --seed 0`. Seeded random mutants. A mutant is a changed code object
+of one function, in a forked child. It is tried by the quick tests of its folder, and of those above, that
+enter this function without the mutant, the fastest first. A mutant that takes much more processor time is
+killed as well. Functions that numba compiles are run by the interpreter, with NUMBA_DISABLE_JIT=1: see
+`tests/interpreted.py`.
 """
 
 import argparse
