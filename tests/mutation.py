@@ -222,11 +222,7 @@ def run_mutant(install, items, seconds):
             limit = int(time.process_time() + seconds) + 1
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             install()
-            for number, item in enumerate(items):
-                if not _passes(item, *items[number + 1 : number + 2]):
-                    os.write(writing, str(number).encode())
-                    os._exit(1)
-            os._exit(0)
+            _run_items(items, writing)
         finally:
             os._exit(NOT_RUN)
     os.close(writing)
@@ -237,6 +233,19 @@ def run_mutant(install, items, seconds):
     if killer:
         return KILLED, items[int(killer)]
     return SURVIVED if status == 0 else SLOW, None
+
+
+def _run_items(items, writing):
+    """Run tests until one fails, whose number is written into the pipe; does not return."""
+    for number, item in enumerate(items):
+        try:
+            passed = _passes(item, *items[number + 1 : number + 2])
+        except BaseException:  # KeyboardInterrupt, for example, ends a session of pytest
+            passed = False
+        if not passed:
+            os.write(writing, str(number).encode())
+            os._exit(1)
+    os._exit(0)
 
 
 def _wait(child, seconds):
@@ -305,7 +314,10 @@ def main():
             command = [sys.executable, "-m", "tests.mutation", *sys.argv[1:]]
             command += ["--session", "--kind", kind]
             ended = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
-            outcomes += json.loads(ended.stdout.splitlines()[-1])
+            found = json.loads(ended.stdout.splitlines()[-1])
+            if len(found) < sum(one[2] == kind for one in drawn):
+                sys.exit(ended.stdout.decode()[-3000:])  # pytest came to no end
+            outcomes += found
     counts = {what: outcomes.count(what) for what in (KILLED, SLOW, SURVIVED, UNTESTED)}
     killed = counts[KILLED] + counts[SLOW]
     sys.stdout.write(f"{json.dumps(counts)}\n{100 * killed / max(len(outcomes), 1):.0f} % killed\n")
