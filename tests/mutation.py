@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import types
 from pathlib import Path
 
@@ -223,6 +224,9 @@ def run_mutant(install, items, seconds):
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             install()
             _run_items(items, writing)
+        except BaseException:
+            traceback.print_exc(file=sys.__stderr__)
+            sys.__stderr__.flush()
         finally:
             os._exit(NOT_RUN)
     os.close(writing)
@@ -265,7 +269,7 @@ def _install(path, tree, line):
     code = code_at(compile(tree, str(path), "exec", dont_inherit=True), line)
     changed = 0
     for one in gc.get_objects():
-        if isinstance(one, types.FunctionType):
+        if type(one) is types.FunctionType:  # isinstance would call into proxies
             old = one.__code__
             if old.co_firstlineno == line and old.co_filename == str(path):
                 one.__code__ = code
