@@ -5,6 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from tests import interpreted
+
+if interpreted.is_asked_for():
+    interpreted.install()
 
 from separatrix.data.catalogue import VARIABLE, load
 

@@ -1,31 +1,35 @@
 """Change one operator or number of a solver, kernel, reader or model file; does a test fail?
 
-`python -m tests.mutation --mutants 50 --seed 0`. Seeded random mutants; only a forked child sees one. It is
-tried by the tests of its module's name, or else of its folder, those of `make test`. A mutant that runs
-much longer than the tests without it is killed as well. Compiled functions of the mutated module, and of
-all that import it, are compiled afresh: numba's cache would serve the ones without the mutant.
+`python -m tests.mutation --mutants 50 --seed 0`. Seeded random mutants. A mutant is a changed code object
+of one function, in a forked child. It is tried by the quick tests of its folder, and of those above, that
+enter this function without the mutant, the fastest first. A mutant that takes much more processor time is
+killed as well. Functions that numba compiles are run by the interpreter, with NUMBA_DISABLE_JIT=1: see
+`tests/interpreted.py`.
 """
 
 import argparse
 import ast
-import importlib.util
+import gc
 import json
 import os
 import random
-import re
+import resource
 import signal
+import subprocess
 import sys
+import threading
 import time
-from importlib.machinery import SourceFileLoader
+import traceback
+import types
 from pathlib import Path
 
+import pytest
+from _pytest.runner import runtestprotocol
+
 ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src/separatrix"
 FOLDERS = ("solvers", "kernels", "data/formats", "modelfile")
-GPU = (
-    "cuda",
-    "triton",
-    "device",
-)  # code that tests run on a GPU or by an interpreter only
+GPU = ("cuda", "triton", "device")  # code that tests run on a GPU or by an interpreter only
 SWAPS = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
     **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
@@ -34,25 +38,39 @@ SWAPS = {
     **{ast.FloorDiv: ast.Mult, ast.UAdd: ast.USub, ast.USub: ast.UAdd},
 }
 OPERATORS = (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.AugAssign)
-SURVIVED, KILLED, SLOW, UNTESTED = "survived", "killed", "killed by time", "tests fail without it"
+SURVIVED, KILLED, SLOW, UNTESTED = "survived", "killed", "killed by time", "entered by no test"
+NOT_RUN = 3  # exit code of a child that could not run the tests
+PYTHON, COMPILED = "python", "compiled"
+TEST_SECONDS = 5.0  # of processor time; tests that take longer are left out
+MUTANT_SECONDS = 30.0  # of tests that are tried on one mutant
 
 
 def modules():
     """Sources that are mutated."""
     for folder in FOLDERS:
-        for path in sorted((ROOT / "src/separatrix" / folder).rglob("*.py")):
-            name = str(path.relative_to(ROOT / "src"))
+        for path in sorted((SOURCE / folder).rglob("*.py")):
+            name = str(path.relative_to(SOURCE))
             on_gpu = any(word in name for word in GPU) or "import torch" in path.read_text()
             if path.name != "__init__.py" and not on_gpu:
                 yield name
 
 
+def functions(tree):
+    """Functions and methods that are not inside of another function."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node
+        elif not isinstance(node, ast.Lambda):
+            yield from functions(node)
+
+
 def sites(tree):
-    """Nodes of the bodies of functions that can be changed, outside of annotations."""
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            for statement in function.body:
-                yield from (node for node in ast.walk(statement) if _changeable(node))
+    """Nodes of the bodies of functions that can be changed, each with its function."""
+    for function in functions(tree):
+        for statement in function.body:
+            for node in ast.walk(statement):
+                if _changeable(node):
+                    yield function, node
 
 
 def _changeable(node):
@@ -63,10 +81,17 @@ def _changeable(node):
     return isinstance(node, OPERATORS) and type(node.op) in SWAPS
 
 
+def kind_of(function):
+    """Whether numba compiles a function."""
+    decorators = [ast.unparse(one) for one in function.decorator_list]
+    is_compiled = any("njit" in one or "vectorize" in one for one in decorators)
+    return COMPILED if is_compiled else PYTHON
+
+
 def mutate(source, number):
-    """The tree of a source with its site of that number changed, and where that is."""
+    """A tree with its site of that number changed, the line of the function, and what is changed."""
     tree = ast.parse(source)
-    node = list(sites(tree))[number]
+    function, node = list(sites(tree))[number]
     before = ast.unparse(node)
     if isinstance(node, ast.Compare):
         node.ops[0] = SWAPS[type(node.ops[0])]()
@@ -74,122 +99,204 @@ def mutate(source, number):
         node.value = not node.value if isinstance(node.value, bool) else node.value + 1
     else:
         node.op = SWAPS[type(node.op)]()
-    return tree, f"line {node.lineno}: {before} -> {ast.unparse(node)}"
+    line = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+    return tree, line, f"line {node.lineno}: {before} -> {ast.unparse(node)}"
 
 
-def dotted(module):
-    """The name under which a file is imported."""
-    return module.removesuffix(".py").replace("/", ".")
-
-
-def importers(module):
-    """A module and all that import it, also through others, as far as compiled code goes."""
-    folders = [ROOT / "src/separatrix" / name for name in ("solvers", "kernels", "runtime")]
-    texts = {
-        dotted(str(path.relative_to(ROOT / "src"))): path.read_text()
-        for folder in folders
-        for path in folder.rglob("*.py")
-    }
-    found, new = {dotted(module)}, {dotted(module)}
-    while new:
-        pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name in new))
-        new = {name for name, text in texts.items() if pattern.search(text)} - found
-        found |= new
-    return found
-
-
-class MutantLoader(SourceFileLoader):
-    """Loads a mutant in the place of its module."""
-
-    def __init__(self, module, tree):
-        super().__init__(dotted(module), str(ROOT / "src" / module))
-        self._tree = tree
-
-    def get_code(self, fullname):
-        return compile(self._tree, self.path, "exec", dont_inherit=True)
-
-    def find_spec(self, name, path=None, target=None):
-        if name == self.name:
-            return importlib.util.spec_from_file_location(name, self.path, loader=self)
-        return None
-
-
-def _install(module, tree):
-    from numba.core.dispatcher import Dispatcher
-
-    sys.meta_path.insert(0, MutantLoader(module, tree))
-    fresh, enable = importers(module), Dispatcher.enable_caching
-
-    def enable_caching(dispatcher):
-        if dispatcher.py_func.__module__ not in fresh:
-            enable(dispatcher)
-
-    Dispatcher.enable_caching = enable_caching
+def code_at(code, line):
+    """The code object that begins at a line, inside of another one."""
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            if one.co_firstlineno == line and not one.co_name.startswith("<"):
+                return one
+            if (found := code_at(one, line)) is not None:
+                return found
+    return None
 
 
 def tests_of(module):
-    """The tests of a module: those of its name, or else of its folder; and its own examples."""
-    path = Path(module).relative_to("separatrix")
-    own = Path("tests") / path.parent / f"test_{path.name}"
-    chosen = own if (ROOT / own).exists() else Path("tests") / path.parent
-    return [str(ROOT / chosen)]
+    """Files of tests of a module's folder, and of those above."""
+    folders = (ROOT / "tests" / module).parents
+    inside = [folder for folder in folders if ROOT / "tests" in folder.parents]
+    return {str(path) for folder in inside for path in folder.glob("test_*.py")}
 
 
-def run_tests(module, tree, seconds):
-    """Run the tests of a module in a child, with a mutant or None; "passed", "failed" or "slow"."""
+class TooLong(BaseException):
+    """A test took more processor time than it may."""
+
+
+class Mutants:
+    """Plugin of pytest: finds out which tests enter which functions, then tries mutants."""
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+        self.entered = {}  # tests by the file and first line of a function
+        self.seconds = {}
+        self.steady, self.unsteady = set(), set()  # tests that pass a second time, or do not
+        self.outcomes = []
+        self.wanted = {
+            (str(SOURCE / module), mutate((SOURCE / module).read_text(), number)[1])
+            for module, number in drawn
+        }
+
+    def pytest_runtestloop(self, session):
+        if session.testsfailed:
+            raise session.Interrupted("errors during collection")
+        for number, item in enumerate(session.items):
+            self._record(item, session.items[number + 1 : number + 2])
+        for module, number in self.drawn:
+            self._try(module, number)
+        return True
+
+    def _record(self, item, following):
+        """Run a test without mutants; keep what it enters if it passes in time."""
+        found = set()
+
+        def enter(frame, event, _argument):
+            if event == "call":
+                found.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+
+        def ring(_number, _frame):
+            raise TooLong
+
+        begun = time.process_time()
+        signal.signal(signal.SIGPROF, ring)
+        signal.setitimer(signal.ITIMER_PROF, TEST_SECONDS)
+        threading.setprofile(enter)
+        sys.setprofile(enter)
+        try:
+            passed = _passes(item, *following)
+        except (TooLong, Exception):  # also one in a report of pytest about a test that fails
+            passed = False
+            item.session._setupstate.teardown_exact(None)
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        self.seconds[item] = time.process_time() - begun
+        if passed:
+            for where in found & self.wanted:
+                self.entered.setdefault(where, []).append(item)
+
+    def _try(self, module, number):
+        path = SOURCE / module
+        tree, line, where = mutate(path.read_text(), number)
+        outcome, killer = UNTESTED, None
+        while chosen := self._choose(str(path), line):
+            seconds = 3 * sum(map(self.seconds.get, chosen)) + 5
+            outcome, killer = run_mutant(lambda: _install(path, tree, line), chosen, seconds)
+            if killer is None or self._passes_again(killer):
+                break
+        self.outcomes.append(outcome)
+        by = f" by {killer.nodeid}" if killer else ""
+        sys.__stderr__.write(f"{outcome}: {module}, {where} ({len(chosen)} tests){by}\n")
+        sys.__stderr__.flush()
+
+    def _choose(self, path, line):
+        """The tests that enter a function, the fastest first, as many as there is time for."""
+        chosen, total = [], 0.0
+        for item in sorted(self.entered.get((path, line), []), key=self.seconds.get):
+            total += self.seconds[item]
+            if item in self.unsteady or (chosen and total > MUTANT_SECONDS):
+                continue
+            chosen.append(item)
+        return chosen
+
+    def _passes_again(self, item):
+        """Whether a test that failed passes without the mutant in the same place."""
+        if item not in self.steady | self.unsteady:
+            outcome, _ = run_mutant(lambda: None, [item], 3 * self.seconds[item] + 5)
+            (self.steady if outcome == SURVIVED else self.unsteady).add(item)
+        return item in self.steady
+
+
+def _passes(item, following=None):
+    item._initrequest()  # as for the first run, also for a later one
+    return all(report.passed for report in runtestprotocol(item, log=False, nextitem=following))
+
+
+def run_mutant(install, items, seconds):
+    """Run tests on a mutant in a child; what became of it, and the test that failed."""
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.setpgid(0, 0)
-        _be_child(module, tree)
+        try:
+            limit = int(time.process_time() + seconds) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            install()
+            _run_items(items, writing)
+        except BaseException:
+            traceback.print_exc(file=sys.__stderr__)
+            sys.__stderr__.flush()
+        finally:
+            os._exit(NOT_RUN)
+    os.close(writing)
+    status = _wait(child, 30 * seconds)
+    with os.fdopen(reading) as pipe:
+        killer = pipe.read()
+    assert status != NOT_RUN, "a mutant could not be installed, or pytest failed"
+    if killer:
+        return KILLED, items[int(killer)]
+    return SURVIVED if status == 0 else SLOW, None
+
+
+def _run_items(items, writing):
+    """Run tests until one fails, whose number is written into the pipe; does not return."""
+    for number, item in enumerate(items):
+        try:
+            passed = _passes(item, *items[number + 1 : number + 2])
+        except BaseException:  # KeyboardInterrupt, for example, ends a session of pytest
+            passed = False
+        if not passed:
+            os.write(writing, str(number).encode())
+            os._exit(1)
+    os._exit(0)
+
+
+def _wait(child, seconds):
+    """Exit code of a child; one that takes too long is killed."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
-            return "passed" if os.waitstatus_to_exitcode(status) == 0 else "failed"
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "slow"
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _be_child(module, tree):
-    try:
-        import pytest
-
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        if tree is not None:
-            _install(module, tree)
-        quiet = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not long"]
-        status = pytest.main([*quiet, *tests_of(module)])
-        os._exit(0 if status == 0 else 1)
-    finally:
-        os._exit(1)
+def _install(path, tree, line):
+    """Give all function objects of this source line the changed code."""
+    code = code_at(compile(tree, str(path), "exec", dont_inherit=True), line)
+    changed = 0
+    for one in gc.get_objects():
+        if type(one) is types.FunctionType:  # isinstance would call into proxies
+            old = one.__code__
+            if old.co_firstlineno == line and old.co_filename == str(path):
+                one.__code__ = code
+                changed += 1
+    assert changed, f"no function object at {path}:{line}"
 
 
-class Session:
-    """Tries mutants; knows how long the tests of each module take without one."""
+def draw(mutants, seed, only):
+    """Seeded random mutants: modules and numbers of sites, and by what kind of code."""
+    known = {name: (SOURCE / name).read_text() for name in modules() if only in name}
+    every = [
+        (module, number, kind_of(function))
+        for module, text in known.items()
+        for number, (function, _) in enumerate(sites(ast.parse(text)))
+    ]
+    return random.Random(seed).sample(every, min(mutants, len(every)))
 
-    def __init__(self):
-        self._seconds = {}
 
-    def limit(self, module):
-        """Seconds for the tests of a module; None if they fail, or take too long, without a mutant."""
-        if module not in self._seconds:
-            begun = time.monotonic()
-            passed = run_tests(module, None, 180.0) == "passed"
-            self._seconds[module] = 4 * (time.monotonic() - begun) + 60 if passed else None
-        return self._seconds[module]
-
-    def try_mutant(self, module, number):
-        """What came of one mutant, and what was changed."""
-        tree, where = mutate((ROOT / "src" / module).read_text(), number)
-        seconds = self.limit(module)
-        if seconds is None:
-            return UNTESTED, where
-        found = run_tests(module, tree, seconds)
-        return {"passed": SURVIVED, "failed": KILLED, "slow": SLOW}[found], where
+def run_session(drawn):
+    """Try mutants of one kind in this process; prints the outcomes as JSON."""
+    plugin = Mutants([one[:2] for one in drawn])
+    places = sorted(set().union(*(tests_of(module) for module, *_ in drawn)))
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    chosen = ["-m", "not slow and not long", "-k", "not cuda and not triton and not gpu"]
+    pytest.main([*options, *chosen, *places], plugins=[plugin])
+    sys.__stdout__.write(json.dumps(plugin.outcomes) + "\n")
 
 
 def main():
@@ -197,34 +304,28 @@ def main():
     parser.add_argument("--mutants", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="modules whose path has this in it")
+    parser.add_argument("--kind", choices=(PYTHON, COMPILED), help="only these functions")
+    parser.add_argument("--session", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    known = {name: (ROOT / "src" / name).read_text() for name in modules() if given.only in name}
-    every = [(m, i) for m, text in known.items() for i, _ in enumerate(sites(ast.parse(text)))]
-    drawn = random.Random(given.seed).sample(every, min(given.mutants, len(every)))
-    _load_libraries()
-    counts, session = {}, Session()
-    for module, number in drawn:
-        outcome, where = session.try_mutant(module, number)
-        counts[outcome] = counts.get(outcome, 0) + 1
-        sys.stdout.write(f"{outcome}: {module}, {where}\n")
-        sys.stdout.flush()
-    killed = counts.get(KILLED, 0) + counts.get(SLOW, 0)
-    tried = killed + counts.get(SURVIVED, 0)
-    counts |= {"tried": tried, "sites": len(every), "seed": given.seed}
-    sys.stdout.write(json.dumps(counts) + f"\n{100 * killed / max(tried, 1):.0f} % killed\n")
-
-
-def _load_libraries():
-    """What every child needs, before the first is forked; not separatrix."""
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    import numba
-    import pandas
-    import pyarrow.parquet
-    import pytest
-    import scipy.linalg
-    import sklearn.svm
-
-    return numba, pandas, pyarrow, pytest, scipy, sklearn
+    drawn = draw(given.mutants, given.seed, given.only)
+    if given.session:
+        run_session([one for one in drawn if one[2] == given.kind])
+        return
+    outcomes = []
+    for kind in [given.kind] if given.kind else [PYTHON, COMPILED]:
+        if any(one[2] == kind for one in drawn):
+            off = {"NUMBA_DISABLE_JIT": "1"} if kind == COMPILED else {}
+            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **off}
+            command = [sys.executable, "-m", "tests.mutation", *sys.argv[1:]]
+            command += ["--session", "--kind", kind]
+            ended = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
+            found = json.loads(ended.stdout.splitlines()[-1])
+            if len(found) < sum(one[2] == kind for one in drawn):
+                sys.exit(ended.stdout.decode()[-3000:])  # pytest came to no end
+            outcomes += found
+    counts = {what: outcomes.count(what) for what in (KILLED, SLOW, SURVIVED, UNTESTED)}
+    killed = counts[KILLED] + counts[SLOW]
+    sys.stdout.write(f"{json.dumps(counts)}\n{100 * killed / max(len(outcomes), 1):.0f} % killed\n")
 
 
 if __name__ == "__main__":

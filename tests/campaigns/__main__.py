@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from tests.campaigns.campaign import Outcome
 from tests.campaigns.registry import CAMPAIGNS
-from tests.campaigns.table import Record, keep_records
+from tests.campaigns.table import Record, keep_records, next_number
 
 MOST_FAILURES = 20  # of a part are listed; all are counted
 
@@ -59,7 +59,7 @@ class PartRun:
         return number if worker.wait() else None
 
 
-def run_campaign(name, only, first, trials, minutes, workers):
+def run_campaign(name, only, firsts, trials, minutes, workers):
     """Run the parts of a campaign, some at a time, each for its share of the time."""
     campaign = CAMPAIGNS[name]
     parts = [part for part in campaign.parts() if only in (None, part)]
@@ -67,7 +67,7 @@ def run_campaign(name, only, first, trials, minutes, workers):
     copies = max(1, min(workers // len(parts), trials))  # workers of one part take turns
     seconds = 60 * minutes * min(workers, copies * len(parts)) / (copies * len(parts))
     runs = [
-        PartRun(name, part, first + turn, copies, -(-(trials - turn) // copies), seconds)
+        PartRun(name, part, firsts[part] + turn, copies, -(-(trials - turn) // copies), seconds)
         for part in parts
         for turn in range(copies)
     ]
@@ -103,14 +103,19 @@ def main():
     parser.add_argument("--minutes", type=float, default=10.0, help="for each campaign")
     parser.add_argument("--part", help="only this part")
     parser.add_argument("--from", dest="first", type=int, default=0, help="number of a trial")
+    parser.add_argument("--more", action="store_true", help="go on where the kept results end")
     parser.add_argument("--trials", type=int, help="of each part")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--dry-run", action="store_true", help="do not write docs/reliability.md")
     given = parser.parse_args()
     failed = 0
     for name in [given.name] if given.name else CAMPAIGNS:
+        firsts = {
+            part: next_number(name, part) if given.more else given.first
+            for part in CAMPAIGNS[name].parts()
+        }
         outcomes = run_campaign(
-            name, given.part, given.first, given.trials, given.minutes, given.workers
+            name, given.part, firsts, given.trials, given.minutes, given.workers
         )
         failed += sum(len(outcome.failures) for outcome in outcomes.values())
         if given.dry_run:
@@ -121,7 +126,7 @@ def main():
                 part=part,
                 tried=outcome.tried,
                 failed=len(outcome.failures),
-                first=given.first,
+                first=firsts[part],
                 date=datetime.now(UTC).date().isoformat(),
                 failures=[f"{number}: {what}" for number, what in outcome.failures[:3]],
             )

@@ -29,7 +29,7 @@ class Campaign(NamedTuple):
     short: int = 1
     """Trials of each part in `make test`."""
     middle: int = 3
-    """Trials of each part in `make test-full`."""
+    """Further trials of each part in `make test-full`."""
     full: int = 10**9
     """Trials of each part in the full run; a checklist has one."""
     seconds: float = 60.0
@@ -38,6 +38,8 @@ class Campaign(NamedTuple):
     """Called before the first trial, outside of its time."""
     quick: tuple[str, ...] | None = None
     """Names of the parts in `make test`; None for all."""
+    thorough: tuple[str, ...] | None = None
+    """Names of the parts in `make test-full`; None for all."""
 
 
 class Outcome(NamedTuple):

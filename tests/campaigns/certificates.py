@@ -116,5 +116,5 @@ CAMPAIGN = Campaign(
         "LinearSVC": linear_svm,
     },
     short=4,
-    middle=20,
+    middle=10,
 )

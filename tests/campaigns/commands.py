@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +27,7 @@ grid = {{ C = [1.0, 10.0] }}
 type = "KNeighborsClassifier"
 """
 STUDY = {"kind": "named", "name": "splice", "quick": True, "seed": 0}
+SCHEDULER = "cluster.json"
 TIMES = ("seconds", "memory", "fit_seconds", "predict_seconds", "time")
 
 
@@ -46,8 +48,10 @@ def tasks(inputs, out):
     model = str(out / "a.model")
     cheap = ["--models", "knn,lda", "--cv", "2", "--repeats", "1", "--budget", "none"]
     page = ["--out", str(out), "--save-best", model, "--json", "-q"]
+    study = ["run", str(inputs / "small.toml"), "--out", str(out), "-q"]
     return {
-        "run": ["run", str(inputs / "small.toml"), "--out", str(out), "-q"],
+        "run": study,
+        "cluster run": [*study, "--cluster", str(inputs / SCHEDULER)],
         "compare": ["compare", *data, *cheap, *page],
         "tune": [
             "tune",
@@ -75,7 +79,14 @@ def tasks(inputs, out):
 
 
 def warm(name):
-    """Run a command once, in this process: compiled code is loaded when it forks."""
+    """Run a command once, in this process: compiled code is loaded when it forks.
+
+    A cluster is not used here: its client has threads, which a fork would lose.
+    """
+    if name == "cluster run":
+        import distributed  # noqa: F401 - an extra, needed by the children
+
+        name = "run"
     if name in ("run", "compare", "workbench job"):
         from separatrix.report import page  # needs an extra
 
@@ -166,6 +177,8 @@ class Workplace:
         self.folder = Path(tempfile.mkdtemp(prefix="campaign-"))
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         write_inputs(self.folder)
+        if name == "cluster run":
+            start_scheduler(self.folder / SCHEDULER)
         self._nursery = Nursery(name)
         atexit.register(self._nursery.close)
         assert self.run(old_model(self.folder)).status == 0
@@ -188,7 +201,8 @@ class Workplace:
         out = self.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
-        file = {"predict": "p.csv", "run": None, "workbench job": None}.get(self.name, "a.model")
+        none = {"run": None, "cluster run": None, "workbench job": None}
+        file = {"predict": "p.csv", **none}.get(self.name, "a.model")
         if file is not None:
             (out / file).write_bytes(self._old[file])
         return out, tasks(self.folder, out)[self.name]
@@ -216,6 +230,15 @@ class Workplace:
         wrong = [key for key, right in self.expected.items() if found.get(key) != right]
         assert not wrong, f"differs: {wrong}"
         assert len(found) == len(self.expected), list(found)
+
+
+def start_scheduler(file):
+    """Start a cluster that ends with this process."""
+    command = [sys.executable, "-m", "tests.campaigns.scheduler", str(file)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, **pipes)
+    atexit.register(process.communicate)
+    assert process.stdout.readline() == "listening\n"
 
 
 @cache

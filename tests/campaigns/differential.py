@@ -374,6 +374,6 @@ CAMPAIGN = Campaign(
     "differential: estimators against scikit-learn, SciPy or normal equations; scales 1e-8 to 1e8",
     lambda: PARTS,
     short=8,
-    middle=30,
+    middle=15,
     full=5000,
 )

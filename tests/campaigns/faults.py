@@ -45,7 +45,7 @@ def _disturb(name, what, at):
 
 def parts():
     """Every command, by what fails."""
-    names = list(tasks(Path(), Path()))
+    names = [name for name in tasks(Path(), Path()) if name != "cluster run"]  # the files of run
     return {
         **{f"{name}, disk": disk(name) for name in names},
         **{f"{name}, memory": memory(name) for name in names},
@@ -58,4 +58,5 @@ CAMPAIGN = Campaign(
     middle=1,
     seconds=300.0,
     quick=("fit, disk",),
+    thorough=("tune, disk", "predict, memory"),
 )

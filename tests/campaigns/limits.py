@@ -98,5 +98,5 @@ CAMPAIGN = Campaign(
     "limits of size: small problems through the code for large ones",
     lambda: {"limits": limits, "objectives": objectives},
     short=20,
-    middle=25,
+    middle=5,
 )

@@ -177,7 +177,7 @@ CAMPAIGN = Campaign(
     "processor time and 64 MB + 2 x the file)",
     lambda: {"damage": damage, "every bit": every_bit, "hostile": hostile, "costly": costly},
     short=40,
-    middle=40,
+    middle=15,
     prepare=maker,
     seconds=20.0,
 )

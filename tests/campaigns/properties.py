@@ -213,5 +213,5 @@ CAMPAIGN = Campaign(
         **{"files": files, "parts": parts, "threads": threads, "forms": forms},
     },
     short=3,
-    middle=10,
+    middle=5,
 )

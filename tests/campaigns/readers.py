@@ -256,6 +256,6 @@ CAMPAIGN = Campaign(
     "R7/R8 readers: mutated files are read or refused, and read as independent parsers read them",
     parts,
     short=20,
-    middle=100,
+    middle=50,
     seconds=10.0,
 )

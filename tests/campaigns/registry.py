@@ -11,6 +11,7 @@ from tests.campaigns import (
     readers,
     stops,
     threads,
+    workbench,
 )
 
 CAMPAIGNS = {
@@ -24,4 +25,5 @@ CAMPAIGNS = {
     "faults": faults.CAMPAIGN,
     "stops": stops.CAMPAIGN,
     "threads": threads.CAMPAIGN,
+    "workbench": workbench.CAMPAIGN,
 }

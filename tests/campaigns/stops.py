@@ -195,7 +195,7 @@ CAMPAIGN = Campaign(
         "Ctrl-C, predictions and searches": interrupt(uses),
         "time limits": time_limits,
     },
-    middle=2,
+    middle=1,
     seconds=300.0,
     quick=("time limits",),
 )

@@ -1,7 +1,7 @@
 """The results of campaigns: kept in `results.json`, shown in `docs/reliability.md`."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from tests.campaigns.registry import CAMPAIGNS
@@ -31,10 +31,28 @@ def read_records():
     return sorted(records, key=lambda one: order.index(one.campaign))
 
 
+def next_number(campaign, part):
+    """The first trial of a part that was not run yet."""
+    own = (one for one in read_records() if (one.campaign, one.part) == (campaign, part))
+    return max((one.first + one.tried for one in own), default=0)
+
+
+def extended(old, new):
+    """A record with one that goes on where it ends; any other takes its place."""
+    if old is None or new.first != old.first + old.tried:
+        return new
+    tried, failed = old.tried + new.tried, old.failed + new.failed
+    failures = [*old.failures, *new.failures]
+    return replace(new, first=old.first, tried=tried, failed=failed, failures=failures)
+
+
 def keep_records(new):
-    """Put records in the place of earlier ones of the same parts, and write the page again."""
+    """Keep records of parts, and write the page again."""
     records = {(one.campaign, one.part): one for one in read_records()}
-    records.update({(one.campaign, one.part): one for one in new if one.tried})
+    for one in new:
+        if one.tried:
+            key = one.campaign, one.part
+            records[key] = extended(records.get(key), one)
     known = list(records.values())
     RESULTS.write_text(json.dumps([asdict(one) for one in known], indent=1) + "\n")
     before, _, rest = PAGE.read_text().partition(BEGIN)

@@ -3,7 +3,7 @@
 import pytest
 from tests.campaigns.campaign import TooSlow, run_one, run_part
 from tests.campaigns.registry import CAMPAIGNS
-from tests.campaigns.table import BEGIN, END, PAGE, read_records, render
+from tests.campaigns.table import BEGIN, END, PAGE, Record, extended, read_records, render
 
 # The campaigns whose first trials the other tests of `make test` do not have in some form.
 QUICK = (
@@ -20,31 +20,33 @@ def _parts(size):
     for name, campaign in CAMPAIGNS.items():
         if size == "short" and name not in QUICK:
             continue
-        chosen = campaign.quick if size == "short" and campaign.quick else campaign.parts()
-        for part in chosen:
+        chosen = campaign.quick if size == "short" else campaign.thorough
+        for part in chosen or campaign.parts():
             yield pytest.param(name, part, id=f"{name}-{part}")
 
 
-def run(name, part, trials):
+def run(name, part, numbers):
     campaign = CAMPAIGNS[name]
     campaign.prepare()
     patience = 20.0 * campaign.seconds  # a hang is found all the same, and a busy machine is none
-    found = run_part(campaign.parts()[part], range(trials), patience)
-    assert found.tried == trials
+    found = run_part(campaign.parts()[part], numbers, patience)
+    assert found.tried == len(numbers)
     assert not found.failures
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "part"), parts("short"))
 def test_the_first_trials_find_nothing(name, part):
-    run(name, part, CAMPAIGNS[name].short)
+    run(name, part, range(CAMPAIGNS[name].short))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "part"), parts("middle"))
 def test_more_trials_find_nothing(name, part):
-    run(name, part, CAMPAIGNS[name].middle)
+    campaign = CAMPAIGNS[name]
+    tried = campaign.short if name in QUICK and part in (campaign.quick or [part]) else 0
+    run(name, part, range(tried, tried + campaign.middle))
 
 
 def test_a_failure_is_kept_with_its_number():
@@ -70,3 +72,12 @@ def test_a_trial_without_end_is_a_failure():
 def test_the_page_shows_the_results_that_are_kept():
     shown = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
     assert shown == render(read_records())
+
+
+def test_a_run_that_goes_on_is_added_to_the_one_before():
+    old = Record("kills", "fit", tried=5, failed=1, first=0, date="2026-01-01", failures=["3: x"])
+    more = Record("kills", "fit", tried=2, failed=0, first=5, date="2026-01-02")
+    both = Record("kills", "fit", tried=7, failed=1, first=0, date="2026-01-02", failures=["3: x"])
+    assert extended(old, more) == both
+    again = Record("kills", "fit", tried=2, failed=0, first=0, date="2026-01-02")
+    assert extended(old, again) == again

@@ -117,7 +117,7 @@ CAMPAIGN = Campaign(
         **{f"8 threads, {name}": layer(name) for name in ("omp", "workqueue")},
     },
     short=2,
-    middle=4,
+    middle=1,
     seconds=600.0,
     quick=("8 threads", "fork"),
 )

@@ -100,3 +100,9 @@ def test_only_named_constructors_are_called_by_a_kernel_text():
     for text in ("Gaussian.get_params()", "Gaussian.__subclasses__()", "Linear.from_sigma(1.0)"):
         with pytest.raises(ParameterError, match="kernel"):
             names.parse_kernel(text)
+
+
+def test_kernels_in_a_text_are_added_and_multiplied():
+    both = Gaussian(0.5), Linear()
+    assert parse_kernel("Gaussian(0.5) * Linear()") == both[0] * both[1]
+    assert parse_kernel("Gaussian(0.5) + Linear()") == both[0] + both[1]

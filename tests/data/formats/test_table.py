@@ -304,13 +304,15 @@ def test_limits_are_kept(write):
         (Limits(categories=29), "more than 29 different texts in 'b'"),
         (Limits(rows=29), "more than 29 rows"),
         (Limits(values=89), "more than 89 values"),
-        (Limits(values=200), "30 rows that become 31 columns"),
+        (Limits(values=929), "30 rows that become 31 columns"),
         (Limits(columns=2), "3 columns, expected at most 2"),
         (Limits(line_bytes=4), "a line of more than 4 bytes"),
     ):
         with pytest.raises(DataFileError, match=words):
             read_csv(path, limits=limits)
-    assert read_csv(path, limits=Limits(rows=30, categories=30, columns=3)).X.shape == (30, 31)
+    assert (
+        read_csv(path, limits=Limits(rows=30, categories=30, columns=3, values=930)).X.size == 930
+    )
 
 
 @pytest.mark.slow
