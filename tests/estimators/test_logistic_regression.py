@@ -303,6 +303,9 @@ def test_overflowing_features_are_refused_with_advice():
         LogisticRegression().fit(X, [0, 1, 0, 1])
 
 
+OTHER_KINDS = (np.int64, np.int8, bool, np.float32)
+
+
 def test_a_search_for_the_prior_can_be_watched(capsys):
     model = LogisticRegression(C="evidence", max_iter=20).set_callbacks(ProgressBar())
     assert model.fit(CANCER, SICK).n_iter_[0] > 20  # all searched steps, more than one fit may take
@@ -310,7 +313,10 @@ def test_a_search_for_the_prior_can_be_watched(capsys):
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
-@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int8, bool, np.float32])
+@pytest.mark.parametrize(
+    "kind",
+    [np.uint8, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHER_KINDS)],
+)  # each is compiled
 @pytest.mark.parametrize("labels", [SIDES, np.arange(200) % 3])
 def test_sparse_integers_do_not_round_the_weights(kind, solver, labels):
     counts = np.random.default_rng(0).poisson(

@@ -50,6 +50,30 @@ def test_conjugate_gradients_find_what_factoring_finds(loss, bias_step, samples,
     np.testing.assert_allclose(without.w, direct.w, atol=1e-6)
 
 
+@pytest.mark.parametrize("samples", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_the_curvature_is_held_once_conjugate_gradients_cost_as_much(samples, monkeypatch):
+    X, y = made(7, n=320, d=300)
+    held = []
+    follow = module.HingeCurvature.follow
+    monkeypatch.setattr(
+        module.HingeCurvature, "follow", lambda *args: (held.append(1), follow(*args))
+    )
+    monkeypatch.setattr(module, "SLOWER", 1)  # as if samples were wider
+    easy = problem_of(samples(X), y, C=1e-3, loss="squared_hinge")
+    few = solve_newton(easy, tol=1e-6, max_iter=300)
+    assert few.stop == "tol"
+    assert not held
+
+    hard = problem_of(samples(X * np.logspace(0, 3, 300)), y, C=100.0, loss="squared_hinge")
+    many = solve_newton(hard, tol=1e-6, max_iter=300)
+    assert many.stop == "tol"
+    assert held
+    monkeypatch.setattr(module, "FEWEST", np.inf)
+    for problem, fit in ((easy, few), (hard, many)):
+        direct = solve_newton(problem, tol=1e-6, max_iter=300)
+        np.testing.assert_allclose(fit.objective, direct.objective, rtol=1e-6)
+
+
 def test_curvature_kept_up_to_date_is_the_curvature_summed_anew(monkeypatch):
     X, y = made(4, n=300, d=6)
     for samples in (X, csr_array(X)):

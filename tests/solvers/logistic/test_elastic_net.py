@@ -31,7 +31,7 @@ def objective(theta, X, y, weights, l1, l2):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
-@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("k", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_the_minimum_is_that_of_saga_and_certified(k, ratio, sparse):
     X, y = samples(k)
     weights = np.random.default_rng(0).uniform(0.0, 2.0, len(y))

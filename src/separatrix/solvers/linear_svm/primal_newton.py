@@ -42,6 +42,10 @@ FIRST_SLOPE, STEEPER, STEEPEST = 2.0, 3.0, 1e3  # times the price; the last time
 SHARE = 0.3  # of the whole duality gap that may be left from minimising one curve
 LINE = 0.1  # share of the slope along a line that may be left on it
 SOLVED = 0.02  # share of the gradient that conjugate gradients may leave
+SLOWER = 8  # times the seconds of a multiplication with a vector, over one in a product of matrices
+CALLS = 400_000  # multiplications of matrices in the seconds that calling such a step takes
+WASTE = 0.5  # share of the cost of H that conjugate gradients may spend before it is held after all
+FEWEST = 8  # conjugate gradients that must be affordable to be tried
 REFRESH = 40  # changes of H before it is summed anew
 FLAT = 1e-7  # gradient, over the one at 0, below which rounding may be all that is left
 PATIENCE = 15  # steps without a smaller gradient or objective that show both to be rounding
@@ -245,7 +249,7 @@ def _minimise(
         if steps == max_iter:
             break
         bent = (point.raw > 0.0) & (point.raw < curve.cap)
-        v, v_bias = curvature.direction(bent, curve.slope, point, monitor)
+        v, v_bias = curvature.cheaper_direction(bent, curve.slope, point, monitor)
         if monitor.should_stop():
             return point, steps, "stopped"
         dz = problem.margins(v, v_bias)
@@ -272,14 +276,34 @@ class HingeCurvature:
     bent: Flags = field(init=False)  # shape: (n,); rows in it
     slope: Vector | None = None  # shape: (n,); theirs
     changes: int = 0
+    allowance: float = 0.0  # multiplications that conjugate gradients may still spend
+
+    def cheaper_direction(
+        self, bent: Flags, slope: Vector, point: Point, monitor: FitMonitor
+    ) -> tuple[Vector, float]:
+        """Newton's direction: by conjugate gradients until H would have cost about as much."""
+        samples, d = self.problem.samples, len(point.g)
+        if d > DIRECT:
+            return _conjugate_gradients(self.problem, bent, slope, point, monitor, d + 1).direction
+        if self.slope is None:  # H is not held
+            values = 1 + (samples.rows.values_per_row if issparse(samples.X) else d)
+            count = np.count_nonzero(bent) + 1
+            sums = count * values * (SLOWER * values if issparse(samples.X) else d)
+            self.allowance += WASTE * (d**3 / 3 + (0 if self.allowance else sums))
+            product = SLOWER * 4 * count * values + CALLS
+            most = min(d + 1, int(self.allowance / product))
+            if most >= FEWEST:
+                found = _conjugate_gradients(self.problem, bent, slope, point, monitor, most)
+                self.allowance -= found.steps * product
+                if found.solved:
+                    return found.direction
+        return self.direction(bent, slope, point, monitor)
 
     def direction(
         self, bent: Flags, slope: Vector, point: Point, monitor: FitMonitor
     ) -> tuple[Vector, float]:
-        """Newton's direction: weights and bias."""
+        """Newton's direction, from H: weights and bias."""
         problem = self.problem
-        if problem.samples.X.shape[1] > DIRECT:
-            return _conjugate_gradients(problem, bent, slope, point, monitor)
         self.follow(bent, slope, monitor)
         if monitor.should_stop():
             return point.g, 0.0
@@ -348,10 +372,18 @@ def solve_definite(M: Matrix, g: Vector) -> Vector:
             little *= 10.0
 
 
+class _Approached(NamedTuple):
+    """Newton's direction as far as conjugate gradients came, the steps, and whether it is near enough."""
+
+    direction: tuple[Vector, float]
+    steps: int
+    solved: bool
+
+
 def _conjugate_gradients(
-    problem: LinearProblem, bent: Flags, slope: Vector, point: Point, monitor: FitMonitor
-) -> tuple[Vector, float]:
-    """Newton's direction without H, from products with the rows that bend."""
+    problem: LinearProblem, bent: Flags, slope: Vector, point: Point, monitor: FitMonitor, most: int
+) -> _Approached:
+    """Newton's direction without H, from at most so many products with the rows that bend."""
     X, scale = problem.samples.X[bent], slope[bent]
     with_bias = bool(problem.bias_step)
     # a little for a free bias, which nothing holds where no row bends
@@ -369,9 +401,11 @@ def _conjugate_gradients(
     v = np.zeros_like(rest)
     along = ahead = rest / diagonal
     product, wanted = dot(rest, ahead), SOLVED * np.sqrt(dot(rest, rest))
-    for _ in range(len(rest)):
-        if np.sqrt(dot(rest, rest)) <= wanted or monitor.should_stop():
+    steps = 0
+    while not (solved := bool(np.sqrt(dot(rest, rest)) <= wanted)) and steps < most:
+        if monitor.should_stop():
             break
+        steps += 1
         image = times(along)
         step = product / dot(along, image)
         v = v + step * along
@@ -379,7 +413,7 @@ def _conjugate_gradients(
         ahead = rest / diagonal
         product, before = dot(rest, ahead), product
         along = ahead + product / before * along
-    return v[:-1], float(v[-1])
+    return _Approached((v[:-1], float(v[-1])), steps, solved)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
