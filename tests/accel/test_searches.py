@@ -171,14 +171,14 @@ def test_candidates_of_a_fold_are_solved_together(monkeypatch):
     from separatrix.accel import neighbor_cells, svc_cells
 
     paths, searches = [], []
-    solve, search = svc_cells.solve_svc_path, neighbor_cells.search
+    solve, search = svc_cells.solve_svc_path, neighbor_cells.search_wider
     monkeypatch.setattr(
         svc_cells,
         "solve_svc_path",
         lambda *given: paths.append((len(given[3]), given[4])) or solve(*given),
     )
     monkeypatch.setattr(
-        neighbor_cells, "search", lambda *given: searches.append(1) or search(*given)
+        neighbor_cells, "search_wider", lambda *given: searches.append(1) or search(*given)
     )
     with accel.patched():
         GridSearchCV(SVC(), {"C": [10, 1], "gamma": [0.01, 0.1]}, cv=3).fit(X, Y)

@@ -45,14 +45,14 @@ _LOCK = Lock()
 @contextmanager
 def deferred_imports(importer: str) -> Iterator[None]:
     """Put placeholders in the place of what a module imports for later, while it is executed."""
-    placed = [name for name in DEFERRED.get(importer, ()) if _place(name)]
+    put = [name for name in DEFERRED.get(importer, ()) if _put(name)]
     try:
         yield
     finally:
-        _remove(placed)
+        _remove(put)
 
 
-def _place(name: str) -> bool:
+def _put(name: str) -> bool:
     """Put a placeholder in place of a module that is installed and not imported."""
     parent = name.partition(".")[0]
     with _LOCK:
