@@ -19,7 +19,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_info, threadpool_limits
+from tests.blas import blas_threads
+from threadpoolctl import threadpool_limits
 
 from separatrix import accel
 from separatrix.accel import costs, counters
@@ -194,11 +195,7 @@ def test_folds_are_scored_with_blas_on_one_thread(monkeypatch):
     seen, score = [], svc_cells.scores_of_all
 
     def watch(*given):
-        found = (
-            threadpool_info()
-        )  # torch, which another test may have loaded, has a BLAS of its own
-        known = [one for one in found if "/torch/lib/" not in one["filepath"]]
-        seen.extend(one["num_threads"] for one in known if one["user_api"] == "blas")
+        seen.extend(blas_threads())
         return score(*given)
 
     monkeypatch.setattr(svc_cells, "scores_of_all", watch)

@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.metrics import DistanceMetric, pairwise_distances
-from threadpoolctl import threadpool_info
+from tests.blas import blas_threads
 
 import separatrix.estimators.neighbor_index as module
 from separatrix import NeighborIndex
@@ -296,12 +296,9 @@ def test_whole_numbers_that_float64_does_not_hold_are_told_of():
 
 
 def test_threads_that_search_at_once_leave_matrix_products_as_they_were():
-    def threads_of_blas():
-        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
-
     X = np.random.default_rng(22).standard_normal((3000, 40))
-    index, before = NeighborIndex(X, n_jobs=2), threads_of_blas()
+    index, before = NeighborIndex(X, n_jobs=2), blas_threads()
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: index.search(X[:600], 3).rows, range(12)))
     assert all((rows == found[0]).all() for rows in found)
-    assert threads_of_blas() == before
+    assert blas_threads() == before

@@ -5,7 +5,7 @@ from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC as Peer
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_info
+from tests.blas import blas_threads
 
 from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, Perceptron, evaluate
 from separatrix.data.graph import Graph
@@ -266,9 +266,7 @@ def test_a_small_fit_uses_one_thread_of_blas():
 
     class Recorder(DummyClassifier):
         def fit(self, X, y):
-            seen.extend(
-                one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"
-            )
+            seen.extend(blas_threads())
             return super().fit(X, y)
 
     evaluate(Recorder(), np.eye(20), np.arange(20) % 2, repeats=1)
