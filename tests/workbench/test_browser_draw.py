@@ -304,7 +304,8 @@ def test_another_worker_takes_over_unseen(page, bench):
     write(tab, HANDWRITING["3"][0])
     says(tab, "3")
     before = settled(tab)
-    (worker,) = [pid for pid in bench.children() if "spawn_main" in command_of(pid)]
+    until(lambda: len(workers_of(bench)) == 1, "the end of workers of tests before")
+    (worker,) = workers_of(bench)
     tab.evaluate(WATCH_ROWS)
 
     os.kill(worker, signal.SIGKILL)
@@ -325,12 +326,19 @@ WATCH_ROWS = """() => {
 }"""
 
 
+def workers_of(bench):
+    return [pid for pid in bench.children() if "spawn_main" in command_of(pid)]
+
+
 def command_of(pid):
-    return Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ")
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ")
+    except FileNotFoundError:  # it has just ended
+        return ""
 
 
 def new_worker(bench, old):
-    return [p for p in bench.children() if p != old and "spawn_main" in command_of(p)]
+    return [pid for pid in workers_of(bench) if pid != old]
 
 
 def test_a_digit_is_drawn_with_the_keyboard_alone(page):
