@@ -79,11 +79,13 @@ class Candidate(NamedTuple):
             return ""
         params = self.steps.get_params()
         _require_repeatable(params)
+        words = repr(params)
         try:
-            contents = joblib.hash(self.steps)  # words leave out parts of long arrays
-        except Exception:
-            contents = ""  # functions without a name
-        return f"{params!r} {contents}"
+            return f"{words} {joblib.hash(self.steps)}"  # words leave out parts of long arrays
+        except Exception as error:  # functions without a name: their words have an address
+            if "..." in words:
+                raise NotServed("steps that cannot be compared") from error
+            return words
 
 
 def may_be_served(call: Any) -> bool:

@@ -87,7 +87,7 @@ def compare_data(
     classifier that is finished.
     """
     begun = monotonic()
-    prepared = prepare_comparison(
+    data, samples, estimators, groups, times, notes, doubts = prepare_comparison(
         *(name, group, time),
         models=models,
         subsample=subsample,
@@ -99,11 +99,8 @@ def compare_data(
         progress=progress,
         **file,
     )
-    data, samples, estimators, groups, times, notes, doubts = prepared
     _require_writable(out, save_best)
-    page_seconds, brief = 0.0, False
-    if out is not None:
-        page_seconds, brief = _plan_page(budget, expected_slowdown())
+    page_seconds, brief = _plan_page(budget, expected_slowdown()) if out else (0.0, False)
     comparison = compare(
         estimators,
         samples,

@@ -110,6 +110,7 @@ def _certificates(sizes: list[SizeRow]) -> Section:
     words = [
         "An SVC is optimal if no two coefficients can be changed for the better; the violation is by how "
         "much that fails. Three pairs are checked again on the CPU, in float64, with images that are made "
-        "again: all support vectors, and up to some 20,000 other images of both classes."
+        "again: all support vectors, and up to some 20,000 other images of both classes. Their gap takes "
+        "the losses of images that are left out to be those of the sampled ones on average."
     ]
     return Section("Certificates", words, [table])

@@ -25,8 +25,8 @@ from separatrix.solvers.linear_svm.dual_descent import (
     LinearSamples,
     certify,
 )
+from separatrix.solvers.linear_svm.newton_products import SOLVED
 from separatrix.solvers.linear_svm.primal_newton import (
-    SOLVED,
     HingeCurvature,
     Point,
     line_length,

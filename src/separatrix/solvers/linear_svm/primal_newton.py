@@ -33,6 +33,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
     certify,
     dot,
 )
+from separatrix.solvers.linear_svm.newton_products import approach_direction
 from separatrix.solvers.rows import CompiledRows, value_at
 from separatrix.types import Codes, Flags, Matrix, Vector
 
@@ -41,7 +42,6 @@ DIRECT = 2000  # features up to which H is held and factored; above, conjugate g
 FIRST_SLOPE, STEEPER, STEEPEST = 2.0, 3.0, 1e3  # times the price; the last times price |x|^2
 SHARE = 0.3  # of the whole duality gap that may be left from minimising one curve
 LINE = 0.1  # share of the slope along a line that may be left on it
-SOLVED = 0.02  # share of the gradient that conjugate gradients may leave
 SLOWER = 8  # times the seconds of a multiplication with a vector, over one in a product of matrices
 CALLS = 400_000  # multiplications of matrices in the seconds that calling such a step takes
 WASTE = 0.5  # share of the cost of H that conjugate gradients may spend before it is held after all
@@ -283,8 +283,9 @@ class HingeCurvature:
     ) -> tuple[Vector, float]:
         """Newton's direction: by conjugate gradients until H would have cost about as much."""
         samples, d = self.problem.samples, len(point.g)
+        gradient = np.append(point.g, point.g_bias)
         if d > DIRECT:
-            return _conjugate_gradients(self.problem, bent, slope, point, monitor, d + 1).direction
+            return approach_direction(self.problem, bent, slope, gradient, monitor, d + 1).direction
         if self.slope is None:  # H is not held
             values = 1 + (samples.rows.values_per_row if issparse(samples.X) else d)
             count = np.count_nonzero(bent) + 1
@@ -293,7 +294,7 @@ class HingeCurvature:
             product = SLOWER * 4 * count * values + CALLS
             most = min(d + 1, int(self.allowance / product))
             if most >= FEWEST:
-                found = _conjugate_gradients(self.problem, bent, slope, point, monitor, most)
+                found = approach_direction(self.problem, bent, slope, gradient, monitor, most)
                 self.allowance -= found.steps * product
                 if found.solved:
                     return found.direction
@@ -370,50 +371,6 @@ def solve_definite(M: Matrix, g: Vector) -> Vector:
                 return np.asarray(dpotrs(factor, g)[0])
             M[np.diag_indices_from(M)] += little
             little *= 10.0
-
-
-class _Approached(NamedTuple):
-    """Newton's direction as far as conjugate gradients came, the steps, and whether it is near enough."""
-
-    direction: tuple[Vector, float]
-    steps: int
-    solved: bool
-
-
-def _conjugate_gradients(
-    problem: LinearProblem, bent: Flags, slope: Vector, point: Point, monitor: FitMonitor, most: int
-) -> _Approached:
-    """Newton's direction without H, from at most so many products with the rows that bend."""
-    X, scale = problem.samples.X[bent], slope[bent]
-    with_bias = bool(problem.bias_step)
-    # a little for a free bias, which nothing holds where no row bends
-    bias_price = problem.bias_price or 1e-10 * max(1.0, float(scale.sum()))
-    diagonal = np.append(
-        1.0 + (X.multiply(X).T if issparse(X) else (X**2).T) @ scale, bias_price + scale.sum()
-    )
-
-    def times(v: Vector) -> Vector:
-        u = scale * (X @ v[:-1] + v[-1])
-        last = bias_price * v[-1] + u.sum() if with_bias else 0.0
-        return np.append(v[:-1] + X.T @ u, last)
-
-    rest = -np.append(point.g, point.g_bias)
-    v = np.zeros_like(rest)
-    along = ahead = rest / diagonal
-    product, wanted = dot(rest, ahead), SOLVED * np.sqrt(dot(rest, rest))
-    steps = 0
-    while not (solved := bool(np.sqrt(dot(rest, rest)) <= wanted)) and steps < most:
-        if monitor.should_stop():
-            break
-        steps += 1
-        image = times(along)
-        step = product / dot(along, image)
-        v = v + step * along
-        rest = rest - step * image
-        ahead = rest / diagonal
-        product, before = dot(rest, ahead), product
-        along = ahead + product / before * along
-    return _Approached((v[:-1], float(v[-1])), steps, solved)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
