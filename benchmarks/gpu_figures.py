@@ -78,7 +78,7 @@ def profile(function):
 
     found, text = cProfile.Profile(), io.StringIO()
     found.runcall(function)
-    pstats.Stats(found, stream=text).sort_stats("tottime").print_stats(12)
+    pstats.Stats(found, stream=text).strip_dirs().sort_stats("tottime").print_stats(12)
     return ["\n".join(line for line in text.getvalue().splitlines() if line.strip())]
 
 

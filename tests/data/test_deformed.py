@@ -8,7 +8,7 @@ import pytest
 from separatrix.data.deformed import ELASTIC, ELASTIC_BITS, UNIT, DeformedDigits, _numbers, _splines
 from separatrix.errors import DataError, ParameterError
 
-BYTES = "c6a10bf80ca2a033"  # the hash of 300 images: results that name a seed depend on them
+BYTES = "8250bcbf90017fcf"  # the hash of 300 images: results that name a seed depend on them
 
 
 def strokes(n=20):
@@ -71,13 +71,13 @@ def test_another_number_or_seed_is_another_deformation(stream):
     np.testing.assert_allclose(ink, 1.0, atol=0.15)  # thicker as often as thinner
 
 
-def test_elastic_fields_move_a_pixel_by_about_one():
+def test_elastic_fields_move_a_pixel_by_one_and_a_half():
     numbers = _numbers(np.arange(4000), 0, lambda array: array)[:, :49]
     assert numbers.min() == -128
     assert numbers.max() == 127
     assert abs(numbers.mean() + 0.5) < 1.0
     fields = (numbers @ _splines() * ELASTIC >> ELASTIC_BITS) / UNIT
-    assert 0.9 < np.sqrt((fields**2).mean()) < 1.3
+    assert 1.3 < np.sqrt((fields**2).mean()) < 1.7
     neighbours = np.corrcoef(fields[:, 400], fields[:, 401])[0, 1]
     assert neighbours > 0.95
     assert abs(np.corrcoef(fields[:, 0], fields[:, -1])[0, 1]) < 0.1

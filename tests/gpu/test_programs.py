@@ -238,14 +238,39 @@ def test_lowest_scores_of_groups_are_those_of_torch():
 
 
 def test_rows_of_a_tile_are_summed_for_any_number_of_problems():
-    from separatrix.solvers.svm import triton
+    from separatrix.kernels.gram import device_sums
 
     rng = np.random.default_rng(7)
     for p, u, m in ((1, 13, 600), (3, 300, 70), (20, 9, 70)):
         with case(p, u, m):
             tile, steps = rng.normal(size=(u, m)).astype(np.float32), rng.normal(size=(p, u))
-            (there, *_), (here, *_) = both(triton, "sum_rows", tile, steps)
+            (there, *_), (here, *_) = both(device_sums, "sum_rows", tile, steps)
             np.testing.assert_allclose(there, here, rtol=1e-12, atol=1e-12)
+
+
+def test_gaussians_of_bytes_are_summed_as_those_of_tiles():
+    from separatrix.kernels.gram import device_bytes
+
+    rng = np.random.default_rng(9)
+    X = rng.integers(0, 256, size=(2100, 90)).astype(np.uint8)
+    kernel = Gaussian(2e-7)
+    for rows, columns, p in ((1, 300, 2), (400, 130, 3), (129, 1, 2)):
+        with case(rows, columns, p):
+            vectors = device_bytes.prepare_bytes(kernel, tensor(X), tolerance=1e-3)
+            first, second = (tensor(rng.permutation(2100)[:count]) for count in (rows, columns))
+            steps = rng.normal(size=(p, rows))
+            steps[0, : rows // 3] = steps[-1] = 0.0
+            given = kernel, first, second, tensor(steps)
+            by_triton = vectors.weighted_sums(*given)
+            with without_triton(device_bytes):
+                plain = vectors.weighted_sums(*given)
+            np.testing.assert_allclose(
+                backends.as_numpy(by_triton), backends.as_numpy(plain), rtol=0, atol=2e-5
+            )
+            A, B = (X[backends.as_numpy(some)].astype(float) for some in (first, second))
+            D = A[:, None] - B
+            exact = steps @ np.exp(-kernel.gamma * (D**2).sum(axis=2))
+            np.testing.assert_allclose(backends.as_numpy(by_triton), exact, rtol=0, atol=2e-5)
 
 
 def test_absolute_distances_are_those_of_torch():

@@ -130,6 +130,27 @@ def test_chunks_of_levels_give_the_machine_of_the_whole_matrix():
         cuda_chunks.FIRST_LEVEL, cuda_chunks.LEAST_CACHED = before
 
 
+def test_chunks_of_groups_of_pairs_give_the_machine_of_the_whole_matrix():
+    from separatrix.solvers.svm import cuda_chunks
+
+    X, y = digits(1797)
+    groups, before = [], (cuda_chunks.LEAST_CACHED, cuda_chunks.ChunkedBatch._groups)
+
+    def counted(self, *args):
+        found = before[1](self, *args)
+        groups.append(len(found))
+        return found
+
+    cuda_chunks.LEAST_CACHED, cuda_chunks.ChunkedBatch._groups = 1, counted
+    try:
+        whole = SVC(C=2.0, gamma=0.001, device="cuda").fit(X, y)
+        parts = SVC(C=2.0, gamma=0.001, cache_size=4.0, device="cuda").fit(X, y)
+    finally:
+        cuda_chunks.LEAST_CACHED, cuda_chunks.ChunkedBatch._groups = before
+    assert max(groups) > 1
+    require_same_machine(parts, whole, X, y)
+
+
 def test_a_gap_as_the_rule_to_stop_is_reached():
     X, y = clouds(size(1000, 400), 6)
     model = SVC(C=10, stop="gap", tol=1e-5, device="cuda").fit(X, y)

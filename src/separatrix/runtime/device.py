@@ -254,6 +254,14 @@ def free_bytes(device: Any) -> int:
     return int(SHARE * (free + unused))
 
 
+def release_unused(device: Any) -> None:
+    """Give memory that torch keeps for later tensors back, so that one large tensor can have it."""
+    if device.type == "cuda":
+        import torch
+
+        torch.cuda.empty_cache()
+
+
 @contextmanager
 def gpu_context(owner: str, device: Any) -> Iterator[None]:
     """Run on a GPU: float32 products in full precision, and out-of-memory as a `MemoryBudgetError`."""

@@ -16,12 +16,14 @@ import torch
 
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.device_prepared import DeviceVectors, double_blocks
+from separatrix.kernels.gram.device_sums import BYTES, sum_gaussians
 from separatrix.kernels.prepared import SMALL, precision
 from separatrix.kernels.vector_kernels import Gaussian
+from separatrix.runtime.device import runs_triton
 
 Tensor = Any
 WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-FEATURES, ROWS = 16, 32  # of the products' units: rows and features are padded to multiples
+ROWS = 32  # of the products' units: samples are padded to a multiple
 LARGEST = 2**31 - 1  # squared distance that a 32-bit number holds
 
 
@@ -43,6 +45,17 @@ class ByteVectors(DeviceVectors):
         P.mul_(-2).add_(self.squares[:, None]).add_(other.squares)
         values = P.to(torch.float32).mul_(-0.5)
         return values if out is None else out.copy_(values)
+
+    def weighted_sums(self, kernel: Kernel, rows: Tensor, columns: Tensor, steps: Tensor) -> Tensor:
+        if not isinstance(kernel, Gaussian) or not runs_triton(self.X.device):
+            return super().weighted_sums(kernel, rows, columns, steps)
+        sums = torch.empty((len(steps), len(columns)), dtype=torch.float64, device=self.X.device)
+        for number, own in enumerate(steps):
+            some = torch.nonzero(own)[:, 0]
+            sums[number] = sum_gaussians(
+                self.X, self.squares, rows[some], columns, own[some], kernel.gamma
+            )
+        return sums
 
     def error(self, kernel: Kernel) -> float:
         eps = float(np.finfo(np.float32).eps)
@@ -67,7 +80,7 @@ def prepare_bytes(
     if order is not None:
         order = torch.as_tensor(order, device=X.device)
     n = len(X) if order is None else len(order)
-    ready = torch.zeros((n, d + -d % FEATURES), dtype=torch.int8, device=X.device)
+    ready = torch.zeros((n, d + -d % BYTES), dtype=torch.int8, device=X.device)
     squares = torch.empty(n, dtype=torch.int32, device=X.device)
     for rows in double_blocks(X):
         part = X[rows] if order is None else X[order[rows]]

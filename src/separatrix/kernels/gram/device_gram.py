@@ -19,7 +19,7 @@ from separatrix.kernels.gram.device_epilogues import mirror
 from separatrix.kernels.gram.device_prepared import DeviceVectors, prepare_on, to_device
 from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
-from separatrix.runtime.device import as_numpy, dtype_of, free_bytes, is_tensor
+from separatrix.runtime.device import as_numpy, dtype_of, free_bytes, is_tensor, release_unused
 
 Tensor = Any
 PRODUCT_ROWS = 4096  # rows of one matrix product
@@ -65,16 +65,24 @@ class DeviceGram:
     @property
     def storage(self) -> Tensor:
         """Kernel values in memory, (capacity, n)."""
-        if self._storage is None:
-            assert self._source is not None
-            kind = self._source[1].value_type
-            shape = (self.capacity, self.shape[1])
-            self._storage = torch.empty(shape, dtype=kind, device=self.device)
+        self.reserve()
         return self._storage
 
     @storage.setter
     def storage(self, values: Tensor) -> None:
         self._storage = values
+
+    def reserve(self) -> None:
+        """Allocate the storage of a cache of rows; it holds fewer where less memory is free than was."""
+        if self._storage is not None:
+            return
+        assert self._source is not None
+        release_unused(self.device)
+        free = rows_that_fit(self.shape[1] * self.dtype.itemsize, free_bytes(self.device))
+        self.capacity = min(self.capacity, free)
+        self._rows, self._last_use = self._rows[: self.capacity], self._last_use[: self.capacity]
+        shape, kind = (self.capacity, self.shape[1]), self._source[1].value_type
+        self._storage = torch.empty(shape, dtype=kind, device=self.device)
 
     @property
     def memory(self) -> int:
@@ -141,6 +149,12 @@ class DeviceGram:
             return self.storage[rows[:, None], columns]
         kernel, vectors = self._source
         return vectors.take(rows).kernel_values(kernel, vectors.take(columns))
+
+    def weighted_sums(self, rows: Tensor, columns: Tensor, steps: Tensor) -> Tensor:
+        """Kernel rows times steps, (p, rows), summed up at some columns in float64: (p, columns)."""
+        assert self._source is not None
+        kernel, vectors = self._source
+        return vectors.weighted_sums(kernel, rows, columns, steps)
 
     def __repr__(self) -> str:
         n, kept = self.shape[0], "" if self.complete else f"{self.capacity} rows in "

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from separatrix.errors import DataError
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.device_epilogues import absolute_distances
+from separatrix.kernels.gram.device_sums import sum_rows
 from separatrix.kernels.prepared import MOSTLY_USED, SMALL, TOLERANCE, precision
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, as_tensor, is_tensor
@@ -20,6 +21,7 @@ from separatrix.types import Vector
 
 Tensor = Any
 DISTANCE_ERROR = 1e-12  # of a kernel of absolute distances, in float64
+TILE_ROWS, TILE_BYTES = 4096, 2**29  # of kernel values that are summed up
 BLOCK_BYTES = 2**29  # of float64 values in memory while samples are prepared
 
 
@@ -87,6 +89,21 @@ class DeviceVectors:
         P = self.products(other)
         kernel.apply(P, self.epilogue_squares, other.epilogue_squares)
         return P
+
+    def weighted_sums(self, kernel: Kernel, rows: Tensor, columns: Tensor, steps: Tensor) -> Tensor:
+        """Kernel values of columns with rows, times steps, (p, rows), summed in float64: (p, columns).
+
+        They are computed in tiles, each used once.
+        """
+        sums = torch.empty((len(steps), len(columns)), dtype=torch.float64, device=self.X.device)
+        size = rows_that_fit(TILE_ROWS * self.dtype.itemsize, TILE_BYTES)
+        for some in row_blocks(len(columns), size):
+            others, total = self.take(columns[some]), torch.zeros_like(sums[:, some])
+            for part in row_blocks(len(rows), TILE_ROWS):
+                tile = self.take(rows[part]).kernel_values(kernel, others)
+                total += sum_rows(tile, steps[:, part])
+            sums[:, some] = total
+        return sums
 
     def error(self, kernel: Kernel) -> float:
         """Upper bound of the error of kernel values."""

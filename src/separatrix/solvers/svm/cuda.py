@@ -276,6 +276,7 @@ class DeviceBatch:
         tile = of_matrix.shape[1] ** 2 * self.gram.dtype.itemsize
         size = rows_that_fit(tile, self.tile_bytes)
         if not self.gram.complete:
+            self.gram.reserve()
             size = min(size, max(1, self.gram.capacity // of_matrix.shape[1]))
         return row_blocks(len(of_matrix), size)
 

@@ -27,13 +27,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.device import as_numpy, free_bytes
+from separatrix.runtime.device import as_numpy, free_bytes, release_unused
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm.cuda import DeviceBatch, _relative_gaps, solve_in_groups
 from separatrix.solvers.svm.cuda_rows import BatchRows, ViolationKeys, objectives
 from separatrix.solvers.svm.problem import StoppingRule, SvmFit, SvmProblem
-from separatrix.solvers.svm.triton import sum_rows
 from separatrix.types import Codes, Flags, Vector
 
 Tensor = Any
@@ -46,7 +44,6 @@ LEVEL_TOL = 0.05  # violation at which the next level is looked at
 MOST_RECOMPUTED = 16  # a chunk's matrix may take so many times the memory: its rows are then cached
 TEMPORARY_ARRAYS = 12  # of float64, for each row of each problem, while rows are looked at
 NEAR = 0.25  # errors by which a row may miss a violation and is still looked at
-TILE_ROWS, TILE_BYTES = 4096, 2**29  # of kernel values of changed rows with others, at a time
 UNLIMITED = np.iinfo(np.int64).max
 
 
@@ -77,12 +74,10 @@ class ChunkedBatch(DeviceBatch):
 
     def run(self) -> list[SvmFit]:
         """Chunks until every problem has stopped."""
-        n, device = self.gram.shape[0], self.gram.device
         started = any(problem.start is not None for problem in self.problems)
-        self.stride = 1 if started else _first_stride(n)
+        self.stride = 1 if started else _first_stride(self.gram.shape[0])
         self.level = self._rows_of_level()
         self.near, self.left_at = self.level.clone(), self.all.b
-        last = torch.zeros(n, dtype=torch.bool, device=device)
         while True:
             keys = self._keys()
             violation = as_numpy(keys.violation)
@@ -96,14 +91,12 @@ class ChunkedBatch(DeviceBatch):
                 return self._fits()
             if self.stride == 1:
                 self._report_progress(np.arange(len(going)), violation)
-            some = np.flatnonzero(going)
-            chunk = self._choose_chunk(keys, some)
-            if chunk is None:  # support vectors alone do not fit
+            groups = self._groups(keys, np.flatnonzero(going))
+            if groups is None:  # support vectors alone do not fit
                 while self._widen():
                     pass
                 return super().run()
-            self._solve_chunk(chunk, some, violation[going], same_rows=torch.equal(chunk, last))
-            last = chunk
+            self._solve_chunks(groups, violation)
 
     def _rows_of_level(self) -> Tensor:
         """One row in `stride` of each segment, (n,)."""
@@ -165,7 +158,28 @@ class ChunkedBatch(DeviceBatch):
         self.near = self.level.clone()
         return True
 
-    def _choose_chunk(self, keys: ViolationKeys, going: Codes) -> Tensor | None:
+    def _groups(self, keys: ViolationKeys, going: Codes) -> list[tuple[Codes, Tensor]] | None:
+        """Problems that are solved together, and the rows of their chunk, (n,); None if one does not fit.
+
+        A group has all problems, or as many as leave room for a complete kernel matrix: in a cache of rows
+        one problem's rows would evict those of the others, over and over.
+        """
+        above, fitting = self._above(keys), self.gram.largest_part(self._memory(), 1)
+        chunk = self._choose_chunk(keys, above, going)
+        if chunk is not None and (len(going) == 1 or int(chunk.sum()) <= fitting):
+            return [(going, chunk)]
+        groups: list[tuple[Codes, Tensor]] = []
+        for number in going[:, None]:
+            chunk = self._choose_chunk(keys, above, number)
+            if chunk is None:
+                return None
+            if groups and int((together := groups[-1][1] | chunk).sum()) <= fitting:
+                groups[-1] = np.append(groups[-1][0], number), together
+            else:
+                groups.append((number, chunk))
+        return groups
+
+    def _choose_chunk(self, keys: ViolationKeys, above: Tensor, going: Codes) -> Tensor | None:
         """Rows with coefficients, and violators, of some problems, (n,); None if they do not fit."""
         some = self._on(going)
         columns = self.layouts.columns[self.layout[some]].long()
@@ -174,14 +188,12 @@ class ChunkedBatch(DeviceBatch):
         room = self.gram.largest_part(self._memory(), MOST_RECOMPUTED) - int(chunk.sum())
         if room < min(2 * self.w, self.gram.shape[0]):
             return None
-        above = self._above(keys)[some]
+        above = above[some]
         violators = chunk.clone()
         violators[columns[above > 0]] = True
         if int(violators.sum()) - int(chunk.sum()) <= room:
             return violators
-        each = max(
-            1, room // (2 * len(going))
-        )  # of both sides, so that each problem has a step to make
+        each = max(1, room // (2 * len(going)))  # of both sides: each problem has a step to make
         for key in (keys.up[some], keys.down[some]):
             key = torch.where(above > 0, key, -torch.inf)
             worst = torch.topk(key, min(each, key.shape[1]), dim=1, sorted=False)
@@ -193,24 +205,24 @@ class ChunkedBatch(DeviceBatch):
         state = 8 * TEMPORARY_ARRAYS * int(self.all.b.numel())
         return min(int(self.gram.budget), max(0, free_bytes(self.gram.device) - state) * 4 // 5)
 
-    def _solve_chunk(self, chunk: Tensor, going: Codes, violation: Vector, same_rows: bool) -> None:
-        """Solve some problems on the rows of a chunk, and bring the errors of near rows up to date."""
-        fits = self._fits_of(chunk, going, _chunk_rule(self.rule, violation))
-        before = self.all.b.clone()
-        rows = torch.nonzero(chunk)[:, 0]
-        for number, fit in zip(going, fits, strict=True):
-            at = rows[self._on(fit.rows)]
-            self.all.b[number, self._positions(number, at)] = self._on(fit.y * fit.alpha)
-            self.n_iter[number] += fit.n_iter
-            if fit.stop == "stalled" or (same_rows and not fit.n_iter):
-                self.stop[number] = "stalled"
+    def _solve_chunks(self, groups: list[tuple[Codes, Tensor]], violation: Vector) -> None:
+        """Solve problems on the rows of their chunks, and bring the errors of near rows up to date."""
+        going = np.concatenate([problems for problems, _ in groups])
+        rule, before = _chunk_rule(self.rule, violation[going]), self.all.b.clone()
+        for problems, chunk in groups:
+            rows = torch.nonzero(chunk)[:, 0]
+            for number, fit in zip(problems, self._fits_of(rows, problems, rule), strict=True):
+                at = rows[self._on(fit.rows)]
+                self.all.b[number, self._positions(number, at)] = self._on(fit.y * fit.alpha)
+                self.n_iter[number] += fit.n_iter
+                if fit.stop == "stalled" or (not fit.n_iter and violation[number] > rule.tol):
+                    self.stop[number] = "stalled"
         self._advance(self.all.F, self.near, self.all.b - before)
         if bool((self.near == self.level).all()):
-            self._shrink(int(chunk.sum()))
+            self._shrink(max(int(chunk.sum()) for _, chunk in groups))
 
-    def _fits_of(self, chunk: Tensor, going: Codes, rule: StoppingRule) -> list[SvmFit]:
+    def _fits_of(self, rows: Tensor, going: Codes, rule: StoppingRule) -> list[SvmFit]:
         """The solutions of some problems on the rows of a chunk."""
-        rows = torch.nonzero(chunk)[:, 0]
         here = as_numpy(rows)
         cuts = [np.searchsorted(here, (s.start, s.stop)).tolist() for s in self.gram.segments]
         gram = self.gram.part(rows, tuple(slice(*cut) for cut in cuts), self._memory())
@@ -225,8 +237,7 @@ class ChunkedBatch(DeviceBatch):
             problems.append(SvmProblem(problem.sides, box, np.abs(start), errors))
         fits = solve_in_groups(gram, problems, rule, self.monitor.inner())
         del gram
-        if self.gram.device.type == "cuda":
-            torch.cuda.empty_cache()  # the next chunk's matrix has another size, and needs all of it
+        release_unused(self.gram.device)  # the next chunk's matrix has another size
         return fits
 
     def _shrink(self, chunk: int) -> None:
@@ -252,16 +263,9 @@ class ChunkedBatch(DeviceBatch):
                 continue
             own, changed = own[:, changed], changed + source.start
             numbers, shifts = self._on(problems), self._on(self._shifts[problems, c])
-            for columns in self._columns_at_once(targets[first:stop]):
-                sums: Any = 0.0
-                for part in row_blocks(len(changed), TILE_ROWS):
-                    sums = sums + sum_rows(self.gram.tile(changed[part], columns), own[:, part])
-                F[numbers[:, None], columns - shifts[:, None]] += sums
-
-    def _columns_at_once(self, targets: Tensor) -> Iterator[Tensor]:
-        size = rows_that_fit(TILE_ROWS * self.gram.dtype.itemsize, TILE_BYTES)
-        for part in row_blocks(len(targets), size):
-            yield targets[part]
+            columns = targets[first:stop]
+            sums = self.gram.weighted_sums(changed, columns, own)
+            F[numbers[:, None], columns - shifts[:, None]] += sums
 
     def _pairs_of_segments(self) -> Iterator[tuple[int, int, Codes]]:
         """Each two segments, with the problems that both take part in."""

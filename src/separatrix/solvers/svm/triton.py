@@ -26,8 +26,6 @@ from separatrix.solvers.svm.working_set import ALPHA, SMALLEST_CURVATURE, solve_
 Tensor = Any
 TILE_ROWS, TILE_COLUMNS = 8, 128  # of a tile that one program gathers
 ADDED_ROWS, ADDED_COLUMNS = 8, 512  # of the matrix that one program adds at a time
-SUMMED_ROWS = 256  # of a tile that one program sums up
-MOST_SUMS = 16  # problems for which one program adds the rows of a tile
 WARPS = 8  # of a program that solves a tile
 CURVATURE = tl.constexpr(SMALLEST_CURVATURE)
 
@@ -113,22 +111,6 @@ def add_rows(
         own = columns[layout[problem], :-1].long()
         K = storage[slots[rows[number, :used]].long()][:, own]
         F[problem, :-1] += steps[number, :used] @ K.to(torch.float64)
-
-
-def sum_rows(tile: Tensor, steps: Tensor) -> Tensor:
-    """Rows of a tile of kernel values, (u, m), times their steps, (p, u), summed in float64: (p, m)."""
-    if not runs_triton(tile.device):
-        return steps @ tile.to(torch.float64)
-    (u, m), p = tile.shape, len(steps)
-    parts = triton.cdiv(u, SUMMED_ROWS)
-    sums = torch.empty((parts, p, m), dtype=torch.float64, device=tile.device)
-    problems = min(triton.next_power_of_2(p), MOST_SUMS)
-    columns = ADDED_COLUMNS // problems
-    _sum_rows[(triton.cdiv(m, columns), triton.cdiv(p, problems), parts)](
-        sums, tile, steps.contiguous(), u, m, p, tile.stride(0),
-        PROBLEMS=problems, ROWS=ADDED_ROWS, COLUMNS=columns, PART=SUMMED_ROWS,
-    )  # fmt: skip
-    return sums.sum(dim=0)
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -244,25 +226,3 @@ def _add(  # type: ignore[no-untyped-def]
         start += ROWS
     at = F + problem * stride + column
     tl.store(at, tl.load(at, mask=inside, other=0.0) + total, mask=inside)
-
-
-@triton.jit(do_not_specialize=["u", "p"])
-def _sum_rows(  # type: ignore[no-untyped-def]
-    sums, tile, steps, u, m, p, stride,
-    PROBLEMS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
-):  # fmt: skip
-    part = tl.program_id(2)
-    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    problem = tl.program_id(1) * PROBLEMS + tl.arange(0, PROBLEMS)
-    inside, wanted = column < m, problem < p
-    total = tl.zeros((PROBLEMS, COLUMNS), dtype=tl.float64)
-    for start in range(0, tl.minimum(PART, u - part * PART), ROWS):
-        row = part * PART + start + tl.arange(0, ROWS)
-        used = row < u
-        where = tile + row.to(tl.int64)[:, None] * stride + column[None, :]
-        values = tl.load(where, mask=used[:, None] & inside[None, :], other=0.0).to(tl.float64)
-        own = steps + problem.to(tl.int64)[:, None] * u + row[None, :]
-        step = tl.load(own, mask=wanted[:, None] & used[None, :], other=0.0)
-        total += tl.sum(step[:, :, None] * values[None, :, :], axis=1)
-    at = sums + (part * p + problem).to(tl.int64)[:, None] * m + column[None, :]
-    tl.store(at, total, mask=wanted[:, None] & inside[None, :])

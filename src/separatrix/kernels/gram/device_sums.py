@@ -1,0 +1,120 @@
+"""Weighted sums of kernel rows on a device, in float64.
+
+A tile of kernel values is summed up for several sets of weights at once. For samples of bytes under the
+Gaussian kernel the values of a tile are never in memory: one program multiplies, takes the exponential
+and adds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from separatrix.runtime.device import runs_triton
+
+Tensor = Any
+ADDED_ROWS, ADDED_COLUMNS = 8, 512  # of a tile that one program adds at a time
+SUMMED_ROWS = 256  # of a tile that one program sums up
+MOST_SUMS = 16  # sets of weights for which one program adds the rows of a tile
+SIDE = 128  # of the products that a program for bytes holds
+BYTES = 64  # of each sample that it multiplies at a time; samples are padded to a multiple
+PROGRAMS = 1024  # that a GPU is to have, at least
+
+
+def sum_rows(tile: Tensor, steps: Tensor) -> Tensor:
+    """Rows of a tile of kernel values, (u, m), times their steps, (p, u), summed in float64: (p, m)."""
+    if not runs_triton(tile.device):
+        return steps @ tile.to(torch.float64)
+    (u, m), p = tile.shape, len(steps)
+    parts = triton.cdiv(u, SUMMED_ROWS)
+    sums = torch.empty((parts, p, m), dtype=torch.float64, device=tile.device)
+    problems = min(triton.next_power_of_2(p), MOST_SUMS)
+    columns = ADDED_COLUMNS // problems
+    _sum_rows[(triton.cdiv(m, columns), triton.cdiv(p, problems), parts)](
+        sums, tile, steps.contiguous(), u, m, p, tile.stride(0),
+        PROBLEMS=problems, ROWS=ADDED_ROWS, COLUMNS=columns, PART=SUMMED_ROWS,
+    )  # fmt: skip
+    return sums.sum(dim=0)
+
+
+def sum_gaussians(
+    X: Tensor,  # shape: (n, a multiple of BYTES); int8
+    squares: Tensor,  # shape: (n,); int32
+    rows: Tensor,  # shape: (u,)
+    columns: Tensor,  # shape: (m,)
+    steps: Tensor,  # shape: (u,); float64
+    gamma: float,
+) -> Tensor:
+    """Sum of steps[i] exp(-gamma |X[rows[i]] - x|^2) for each x of X[columns], (m,), in float64."""
+    u, m = len(rows), len(columns)
+    if not u:
+        return torch.zeros(m, dtype=torch.float64, device=X.device)
+    blocks = triton.cdiv(m, SIDE)
+    parts = min(triton.cdiv(u, SIDE), triton.cdiv(PROGRAMS, blocks))
+    size = SIDE * triton.cdiv(triton.cdiv(u, parts), SIDE)
+    parts = triton.cdiv(u, size)
+    sums = torch.empty((parts, m), dtype=torch.float64, device=X.device)
+    _sum_gaussians[(blocks, parts)](
+        sums, X, squares, rows, columns, steps, u, m, size,
+        torch.full((1,), gamma, dtype=torch.float32, device=X.device),
+        D=X.shape[1], BYTES=BYTES, SIDE=SIDE, num_warps=8,
+    )  # fmt: skip
+    return sums.sum(dim=0)
+
+
+@triton.jit(do_not_specialize=["u", "p"])
+def _sum_rows(  # type: ignore[no-untyped-def]
+    sums, tile, steps, u, m, p, stride,
+    PROBLEMS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
+):  # fmt: skip
+    part = tl.program_id(2)
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    problem = tl.program_id(1) * PROBLEMS + tl.arange(0, PROBLEMS)
+    inside, wanted = column < m, problem < p
+    total = tl.zeros((PROBLEMS, COLUMNS), dtype=tl.float64)
+    for start in range(0, tl.minimum(PART, u - part * PART), ROWS):
+        row = part * PART + start + tl.arange(0, ROWS)
+        used = row < u
+        where = tile + row.to(tl.int64)[:, None] * stride + column[None, :]
+        values = tl.load(where, mask=used[:, None] & inside[None, :], other=0.0).to(tl.float64)
+        own = steps + problem.to(tl.int64)[:, None] * u + row[None, :]
+        step = tl.load(own, mask=wanted[:, None] & used[None, :], other=0.0)
+        total += tl.sum(step[:, :, None] * values[None, :, :], axis=1)
+    at = sums + (part * p + problem).to(tl.int64)[:, None] * m + column[None, :]
+    tl.store(at, total, mask=wanted[:, None] & inside[None, :])
+
+
+@triton.jit(do_not_specialize=["u", "m", "size"])
+def _sum_gaussians(  # type: ignore[no-untyped-def]
+    sums, X, squares, rows, columns, steps, u, m, size, gamma,
+    D: tl.constexpr, BYTES: tl.constexpr, SIDE: tl.constexpr,
+):  # fmt: skip
+    """Columns go along the first axis of the products: the sum over rows then stays within a thread."""
+    column = tl.program_id(0) * SIDE + tl.arange(0, SIDE)
+    inside = column < m
+    z = tl.load(columns + column, mask=inside, other=0).to(tl.int64)
+    z_square, factor = tl.load(squares + z), -tl.load(gamma)
+    feature = tl.arange(0, BYTES)
+    z_at = X + z[:, None] * D + feature[None, :]
+    total = tl.zeros((SIDE,), dtype=tl.float64)
+    begin = tl.program_id(1) * size
+    end = tl.minimum(begin + size, u)
+    for start in range(begin, end, SIDE):
+        row = start + tl.arange(0, SIDE)
+        used = row < end
+        x = tl.load(rows + row, mask=used, other=0).to(tl.int64)
+        step = tl.load(steps + row, mask=used, other=0.0)
+        x_at = X + x[None, :] * D + feature[:, None]
+        products = tl.zeros((SIDE, SIDE), dtype=tl.int32)
+        for first in range(0, D, BYTES):
+            products = tl.dot(
+                tl.load(z_at + first), tl.load(x_at + first), products, out_dtype=tl.int32
+            )
+        distance = z_square[:, None] + tl.load(squares + x)[None, :] - 2 * products
+        values = tl.exp(factor * distance.to(tl.float32))
+        total += tl.sum(values.to(tl.float64) * step[None, :], axis=1)
+    at = sums + tl.program_id(1).to(tl.int64) * m + column
+    tl.store(at, total, mask=inside)
