@@ -13,7 +13,7 @@ from separatrix.experiments.steps import RunContext
 from separatrix.report.page import render
 from separatrix.studies import mnist8m
 from separatrix.studies.catalogue import make
-from separatrix.studies.mnist8m import check_pairs, on_canvas, starting_fits
+from separatrix.studies.mnist8m import GAMMA, check_pairs, on_canvas, starting_fits
 from separatrix.studies.mnist8m_page import page
 
 
@@ -35,7 +35,7 @@ def fitted(study):
     own, parts = study
     stream = own._stream(parts, on_device=False)
     X, y = stream.images(0, 300), stream.labels(0, 300)
-    return SVC(C=10.0, gamma=0.02 / 255**2).fit(X, y), stream, X, y
+    return SVC(C=10.0, gamma=GAMMA / 255**2).fit(X, y), stream, X, y
 
 
 def test_each_size_is_the_machine_of_its_images_from_scratch(results, study, fitted):
@@ -63,7 +63,7 @@ def test_certificates_are_those_of_all_images_where_all_are_checked(fitted):
 
 def test_a_wrong_coefficient_shows_in_the_certificate(fitted):
     model, stream, X, y = fitted
-    spoiled = SVC(C=10.0, gamma=0.02 / 255**2).fit(X, y)
+    spoiled = SVC(C=10.0, gamma=GAMMA / 255**2).fit(X, y)
     spoiled.dual_coef_ = 0.9 * spoiled.dual_coef_
     assert max(check.violation for check in check_pairs(spoiled, stream, y)) > 0.01
     assert max(check.violation for check in check_pairs(model, stream, y)) <= 2e-3
@@ -71,7 +71,7 @@ def test_a_wrong_coefficient_shows_in_the_certificate(fitted):
 
 def test_a_fit_from_all_its_own_coefficients_needs_no_step(fitted):
     model, _, X, y = fitted
-    again = SVC(C=10.0, gamma=0.02 / 255**2, warm_start=True)
+    again = SVC(C=10.0, gamma=GAMMA / 255**2, warm_start=True)
     again._fits = starting_fits(model.support_, np.asarray(model.dual_coef_), y)
     assert again.fit(X, y).n_iter_.sum() == 0
     np.testing.assert_allclose(again.dual_coef_, model.dual_coef_)

@@ -221,4 +221,4 @@ def test_triton_programs_do_what_the_compiled_loops_do():
     )
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "5 passed, 0 skipped" in ran.stdout
+    assert "6 passed, 0 skipped" in ran.stdout
