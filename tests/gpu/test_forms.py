@@ -47,6 +47,31 @@ def test_a_machine_on_bytes_is_that_on_floats():
     assert "float32" in model.gram_
 
 
+def test_floats_on_a_grid_are_bytes():
+    from separatrix.kernels.gram.device_bytes import FEATURES, ByteVectors, prepare_bytes
+
+    X, _ = byte_images(size(6000, 2100), FEATURES)
+    for unit, shift, dtype in (
+        (1 / 255, 0, np.float32),
+        (1.0, -40, np.float64),
+        (0.1, 3, np.float64),
+    ):
+        with case(unit, shift, dtype):
+            samples, kernel = (
+                ((X.astype(float) + shift) * unit).astype(dtype),
+                Gaussian(1e-6 / unit**2),
+            )
+            vectors = prepare_bytes(kernel, tensor(samples), tolerance=1e-3)
+            assert isinstance(vectors, ByteVectors)
+            gram = make_gram(kernel, tensor(samples), device=backends.default_gpu())
+            values = backends.as_numpy(gram.storage)[::97, ::97]
+            rows = X[::97].astype(np.int64)
+            squares = ((rows[:, None] - rows) ** 2).sum(axis=2)
+            np.testing.assert_allclose(values, np.exp(-1e-6 * squares), atol=gram.error + 1e-7)
+            samples[-1, 3] += 0.01 * unit
+            assert prepare_bytes(kernel, tensor(samples), tolerance=1e-3) is None
+
+
 def test_sparse_rows_give_the_machine_of_dense_ones():
     X, y = digits(size(1797, 400))
     X[X < 6] = 0.0

@@ -3,7 +3,7 @@
 `TRITON_INTERPRET=1 python -m tests.gpu --pretend programs` compares them without a GPU.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 from tests.gpu.at_hand import case, clouds, size, tensor
@@ -271,6 +271,24 @@ def test_gaussians_of_bytes_are_summed_as_those_of_tiles():
             D = A[:, None] - B
             exact = steps @ np.exp(-kernel.gamma * (D**2).sum(axis=2))
             np.testing.assert_allclose(backends.as_numpy(by_triton), exact, rtol=0, atol=2e-5)
+
+
+def test_distances_of_whole_numbers_are_those_of_torch():
+    from separatrix.kernels.gram import device_epilogues
+
+    rng = np.random.default_rng(10)
+    A, B = rng.integers(-128, 128, size=(2, 40, 70)).astype(np.int32)
+    wide = np.zeros((40, 64), np.int32)
+    wide[:, :40] = A @ B.T
+    squares = [(part**2).sum(axis=1).astype(np.int32) for part in (A, B)]
+    found = []
+    for stands_in in (False, True):
+        P, out = tensor(wide)[:, :40], tensor(np.zeros((40, 50), np.float32))[:, 5:45]
+        given = P, *(tensor(part) for part in squares), 0.25, out
+        with without_triton(device_epilogues) if stands_in else nullcontext():
+            found.append(backends.as_numpy(device_epilogues.half_distances(*given)))
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], -0.125 * ((A[:, None] - B) ** 2).sum(axis=2))
 
 
 def test_absolute_distances_are_those_of_torch():

@@ -2,7 +2,8 @@
 
 A kernel of differences is the same for x - c and z - c. With c in the middle of each feature's range the
 samples are signed bytes, their products are sums of whole numbers, computed by the GPU's units for bytes,
-and so are squared distances: exact, in a quarter of the memory of float32.
+and so are squared distances: exact, in a quarter of the memory of float32. Floats are such samples too if
+they are multiples of one unit, as pixels from 0 to 1 are of 1/255.
 """
 
 from __future__ import annotations
@@ -15,21 +16,28 @@ import numpy as np
 import torch
 
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.device_epilogues import half_distances
 from separatrix.kernels.gram.device_prepared import DeviceVectors, double_blocks
 from separatrix.kernels.gram.device_sums import BYTES, sum_gaussians
 from separatrix.kernels.prepared import SMALL, precision
 from separatrix.kernels.vector_kernels import Gaussian
 from separatrix.runtime.device import runs_triton
+from separatrix.runtime.device_sparse import DeviceCsr
 
 Tensor = Any
 WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 ROWS = 32  # of the products' units: samples are padded to a multiple
+LEVELS = 256  # values of a byte
+FEATURES = 256  # from which products of bytes are faster than those of floats
+SAMPLED = 64  # samples in which a unit is looked for
 LARGEST = 2**31 - 1  # squared distance that a 32-bit number holds
 
 
 @dataclass(frozen=True)
 class ByteVectors(DeviceVectors):
-    """Samples as signed bytes; `squares` holds squared norms, below 2^31, in int32."""
+    """Samples as signed bytes, times a unit; `squares` holds norms of the bytes, below 2^31, in int32."""
+
+    unit: float = 1.0
 
     @property
     def value_type(self) -> Any:
@@ -42,9 +50,9 @@ class ByteVectors(DeviceVectors):
     def products(self, other: DeviceVectors, out: Tensor | None = None) -> Tensor:
         """-|x - z|^2 / 2 for all pairs, (n, m): with norms of 0 a kernel makes the same of it."""
         P = byte_products(self.X, other.X)
-        P.mul_(-2).add_(self.squares[:, None]).add_(other.squares)
-        values = P.to(torch.float32).mul_(-0.5)
-        return values if out is None else out.copy_(values)
+        if out is None:
+            out = torch.empty(P.shape, dtype=torch.float32, device=P.device)
+        return half_distances(P, self.squares, other.squares, self.unit**2, out)
 
     def weighted_sums(self, kernel: Kernel, rows: Tensor, columns: Tensor, steps: Tensor) -> Tensor:
         if not isinstance(kernel, Gaussian) or not runs_triton(self.X.device):
@@ -53,13 +61,15 @@ class ByteVectors(DeviceVectors):
         for number, own in enumerate(steps):
             some = torch.nonzero(own)[:, 0]
             sums[number] = sum_gaussians(
-                self.X, self.squares, rows[some], columns, own[some], kernel.gamma
+                self.X, self.squares, rows[some], columns, own[some], kernel.gamma * self.unit**2
             )
         return sums
 
     def error(self, kernel: Kernel) -> float:
         eps = float(np.finfo(np.float32).eps)
-        if isinstance(kernel, Gaussian):  # t exp(-t) is below 1/e, and t is off by eps t / 2
+        if self.unit == 1.0 and isinstance(
+            kernel, Gaussian
+        ):  # t exp(-t) is below 1/e, and t is off by eps t / 2
             return 2.0 * eps
         return super().error(kernel)
 
@@ -68,13 +78,13 @@ def prepare_bytes(
     kernel: Kernel, X: Tensor, *, tolerance: float, order: Any = None
 ) -> ByteVectors | None:
     """Samples on a device as signed bytes; None if that is not possible or not worth it."""
-    if not kernel.translation_invariant or X.dtype not in WHOLE or len(X) ** 2 <= SMALL:
+    if not kernel.translation_invariant or isinstance(X, DeviceCsr) or len(X) ** 2 <= SMALL:
         return None
-    if not byte_products_work(X.device):
+    if not byte_products_work(X.device) or not (unit := _unit_of(X)):
         return None
-    low, high = X.amin(dim=0).long(), X.amax(dim=0).long()
+    low, high = (_levels(end, unit) for end in (X.amin(dim=0), X.amax(dim=0)))
     d = X.shape[1]
-    if bool((high - low > 255).any()) or 4 * d * 128**2 > LARGEST:
+    if bool((high - low >= LEVELS).any()) or 4 * d * 128**2 > LARGEST:
         return None
     centre = torch.div(low + high + 1, 2, rounding_mode="floor")
     if order is not None:
@@ -84,13 +94,41 @@ def prepare_bytes(
     squares = torch.empty(n, dtype=torch.int32, device=X.device)
     for rows in double_blocks(X):
         part = X[rows] if order is None else X[order[rows]]
-        part = part.to(torch.int32) - centre.to(torch.int32)
+        part = (_levels(part, unit) - centre).to(torch.int32)
         squares[rows] = part.square().sum(dim=1, dtype=torch.int32)
         ready[rows, :d] = part.to(torch.int8)
-    sizes = np.full(2, float(squares.max()))
+    sizes = np.full(2, unit**2 * float(squares.max()))
     if precision(kernel, sizes, tolerance, can_be_float32=True) != np.float32:
         return None
-    return ByteVectors(ready, squares, centre.double(), None, sizes)
+    return ByteVectors(ready, squares, unit * centre.double(), None, sizes, unit=unit)
+
+
+def _unit_of(X: Tensor) -> float | None:
+    """The unit that all values are multiples of, to within float32: 1 of whole numbers; None of others."""
+    if X.dtype in WHOLE:
+        return 1.0
+    if X.shape[1] < FEATURES:
+        return None
+    values = torch.unique(X[:: max(1, len(X) // SAMPLED)].double())
+    if not 2 <= len(values) <= LEVELS:
+        return None
+    span = float(values[-1] - values[0])
+    levels = round(span / float(values.diff().min()))
+    if levels >= LEVELS:
+        return None
+    unit = span / levels
+    largest = max(LEVELS, abs(float(values[0]) / unit), abs(float(values[-1]) / unit))
+    allowed = 2.0 * torch.finfo(torch.float32).eps * largest
+    for rows in double_blocks(X):
+        part = X[rows].double() / unit
+        if not bool(((part - part.round()).abs() <= allowed).all()):
+            return None
+    return unit
+
+
+def _levels(X: Tensor, unit: float) -> Tensor:
+    """Samples in multiples of the unit, int64."""
+    return X.long() if X.dtype in WHOLE else (X.double() / unit).round().long()
 
 
 def byte_products(A: Tensor, B: Tensor) -> Tensor:

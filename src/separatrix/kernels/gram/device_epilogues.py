@@ -42,6 +42,18 @@ def exp_of_distances(P: Tensor, sx: Tensor, sz: Tensor, gamma: float) -> None:
     P.mul_(-2.0).add_(sx[:, None]).add_(sz).clamp_min_(0.0).mul_(-gamma).exp_()
 
 
+def half_distances(P: Tensor, sx: Tensor, sz: Tensor, factor: float, out: Tensor) -> Tensor:
+    """factor times (2P - sx - sz) / 2 of whole numbers, into a tensor of floats: -|x - z|^2 / 2."""
+    if runs_triton(P.device) and P.numel():
+        _half_distances[_grid(P)](
+            out, P, sx.contiguous(), sz.contiguous(), P.shape[1], out.stride(0), P.stride(0),
+            *_scalars(out, factor), BLOCK=WIDTH,
+        )  # fmt: skip
+        return out
+    P.mul_(-2).add_(sx[:, None]).add_(sz)
+    return out.copy_(P).mul_(-0.5 * factor)
+
+
 def absolute_distances(X: Tensor, Z: Tensor) -> Tensor:
     """Sum of |x_j - z_j| for all pairs, (n, m)."""
     (n, d), m = X.shape, len(Z)
@@ -104,6 +116,19 @@ def _exp_of_distances(P, sx, sz, columns, stride, gamma, BLOCK: tl.constexpr):  
     distance = tl.load(sx + row) + tl.load(sz + column, mask=inside, other=0.0) - 2 * product
     distance = tl.maximum(distance, 0.0)
     tl.store(where, tl.exp(-tl.load(gamma) * distance), mask=inside)
+
+
+@triton.jit
+def _half_distances(  # type: ignore[no-untyped-def]
+    out, P, sx, sz, columns, out_stride, stride, factor, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = column < columns
+    product = tl.load(P + row * stride + column, mask=inside, other=0)
+    distance = tl.load(sx + row) + tl.load(sz + column, mask=inside, other=0) - 2 * product
+    value = distance.to(tl.float32) * (-0.5 * tl.load(factor))
+    tl.store(out + row * out_stride + column, value, mask=inside)
 
 
 @triton.jit
