@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ class ComparisonPlan(NamedTuple):
     splits: int
     protocol: str
     seconds: dict[str, float]  # of each model on all splits; NaN if it fits no small subset
+    start: float  # seconds to import packages and to read the data, as measured
     preprocessing: float  # seconds, for all models together
     bytes: int  # of the model that takes most
     budget: float | None
@@ -39,9 +41,9 @@ class ComparisonPlan(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Seconds of all models on all splits, without a budget."""
+        """Seconds from the start to the table of all models on all splits, without a budget."""
         known = [seconds for seconds in self.seconds.values() if not math.isnan(seconds)]
-        return self.preprocessing + sum(known)
+        return self.start + self.preprocessing + sum(known)
 
     def __str__(self) -> str:
         lines = [
@@ -49,6 +51,7 @@ class ComparisonPlan(NamedTuple):
             f"of {self.data}, {count_of(self.splits, 'split')} ({self.protocol}):"
         ]
         lines += [f"  {name:<30} {_in_words(seconds)}" for name, seconds in self.seconds.items()]
+        lines.append(f"  {'to start and to read the data':<30} {_in_words(self.start)}")
         omitted = {**self.left_out, **self.not_tried}
         lines += ["left out:"] if omitted else []
         lines += [f"  {name}: {why}" for name, why in omitted.items()]
@@ -76,10 +79,13 @@ def plan_comparison(
     baselines: bool = False,
     group: str | None = None,
     time: str | None = None,
+    begun: float | None = None,
     **options: Any,
 ) -> ComparisonPlan:
     """Read the data and time fits to small subsets of the first training part; as for `compare_data`."""
+    begun = monotonic() if begun is None else begun
     prepared = prepare_comparison(name, group, time, seed=seed, timed=budget is not None, **options)
+    start = monotonic() - begun
     data, samples = prepared.data, prepared.samples
     protocol, splits = plan_splits(
         samples.y, cv, repeats, seed, prepared.groups, prepared.times, budget=budget
@@ -101,6 +107,7 @@ def plan_comparison(
             title: len(splits) * (one.seconds - one.start) + one.start
             for title, one in found.items()
         },
+        start=start,
         preprocessing=len(splits) * preprocessing,
         bytes=max(one.bytes for one in found.values()),
         budget=budget,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
@@ -221,6 +222,7 @@ def compare(
     overlap of the folds. Ctrl-C ends with the best so far. With --cluster all models run on all splits, as
     tasks, with the same table; --budget is then none.
     """
+    begun = monotonic()  # imports are part of the budget
     from separatrix.app.compare_file import compare_data
     from separatrix.cli.live_table import LiveTable
 
@@ -229,13 +231,14 @@ def compare(
     if options["cluster"] is not None and not _is_given("budget"):
         options["budget"] = None  # no race: all splits run
     if dry_run:
-        _print_plan(data, progress, as_json, **options)
+        _print_plan(data, progress, as_json, begun=begun, **options)
         return
     with LiveTable(show=progress) as live:
         comparison, page, notes = compare_data(
             data,
             progress=False if live.shown else progress,
             on_progress=live.update,
+            begun=begun,
             **options,
         )
     for note in notes:
