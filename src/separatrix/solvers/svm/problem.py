@@ -143,9 +143,7 @@ def make_feasible(start: Vector, y: Vector, box: Vector) -> Vector:
 
 
 @njit(cache=True, nogil=True)
-def make_all_feasible(
-    starts: Codes, chosen: Codes, y: Vector, box: Vector, alpha: Vector
-) -> None:
+def make_all_feasible(starts: Codes, chosen: Codes, y: Vector, box: Vector, alpha: Vector) -> None:
     """`make_feasible` for some problems, whose rows begin at `starts`, in place."""
     for p in chosen:
         own = slice(starts[p], starts[p + 1])

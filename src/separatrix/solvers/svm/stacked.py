@@ -146,7 +146,9 @@ class StackedFits(Sequence[SvmFit]):
         if isinstance(fits, StackedFits):
             return fits
         starts = np.cumsum([0, *(len(fit.rows) for fit in fits)])
-        by_row = tuple(np.concatenate(part) for part in zip(*(fit[:5] for fit in fits), strict=True))
+        by_row = tuple(
+            np.concatenate(part) for part in zip(*(fit[:5] for fit in fits), strict=True)
+        )
         numbers = [
             (fit.intercept, fit.primal, fit.dual, fit.square, fit.violation, fit.gap)
             for fit in fits
