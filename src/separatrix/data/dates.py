@@ -104,7 +104,7 @@ def _find_mixture(texts: pa.Array) -> str | None:
     if len(texts) > MOST_TO_MIX:
         texts = texts[:MOST_TO_MIX]
     read = {format: np.isfinite(_parse(texts, format)) for format in FORMATS}
-    left, chosen = np.ones(len(texts), dtype=bool), []
+    left, chosen = np.ones(len(texts), dtype=bool), list[str]()
     while left.sum() > (1 - LEAST_SHARE) * len(texts):
         best = max(read, key=lambda format: int((read[format] & left).sum()))
         if not (read[best] & left).any() or len(chosen) == MOST_FORMATS:

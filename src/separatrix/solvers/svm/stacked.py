@@ -182,8 +182,9 @@ class StackedFits(Sequence[SvmFit]):
             )
         p = range(len(self))[index]
         own = slice(self.starts[p], self.starts[p + 1])
+        rows, y, box, alpha, errors = (part[own] for part in self._by_row)
         bias, primal, dual, square, violation, _ = self.certificates[:, p].tolist()
+        steps, stop = int(self.steps[p]), str(self.stops[p])
         return SvmFit(
-            *(part[own] for part in self._by_row),
-            bias, violation, primal, dual, square, int(self.steps[p]), str(self.stops[p]),
-        )  # fmt: skip
+            rows, y, box, alpha, errors, bias, violation, primal, dual, square, steps, stop
+        )
