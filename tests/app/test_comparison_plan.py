@@ -31,7 +31,7 @@ def test_a_dry_run_of_compare_estimates_and_fits_nothing_to_all_rows(table, monk
 
     def estimate(model, data, **_options):
         fitted.append(len(data.y))
-        return Estimate(2.0, 1000)
+        return Estimate(2.0, 1000, rows=len(data.y))
 
     monkeypatch.setattr(module, "estimate", estimate)
     words = ("compare", table, "--models", "lda,knn", "--dry-run")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.app.compare_file import prepare_comparison
-from separatrix.app.estimate import Estimate, estimate
+from separatrix.app.estimate import Estimate, estimate, seconds_in_words
 from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split
@@ -21,6 +21,11 @@ from separatrix.evaluation.table_models import baselines_for
 from separatrix.runtime.blocks import in_words
 
 LONG_ENOUGH = 0.5  # seconds of a fit, of one of many models
+MOST_OF_TIME = 0.4  # share of the seconds of all models from which on one is timed longer
+LONGER, MOST_LONGER = (
+    0.5,
+    4.0,
+)  # of the seconds of all on one split, for fits of it; at most, seconds
 
 
 class ComparisonPlan(NamedTuple):
@@ -50,12 +55,14 @@ class ComparisonPlan(NamedTuple):
             f"would compare {count_of(len(self.seconds), 'model')} on {count_of(self.rows, 'row')} "
             f"of {self.data}, {count_of(self.splits, 'split')} ({self.protocol}):"
         ]
-        lines += [f"  {name:<30} {_in_words(seconds)}" for name, seconds in self.seconds.items()]
-        lines.append(f"  {'to start and to read the data':<30} {_in_words(self.start)}")
+        lines += [
+            f"  {name:<30} {seconds_in_words(seconds)}" for name, seconds in self.seconds.items()
+        ]
+        lines.append(f"  {'to start and to read the data':<30} {seconds_in_words(self.start)}")
         omitted = {**self.left_out, **self.not_tried}
         lines += ["left out:"] if omitted else []
         lines += [f"  {name}: {why}" for name, why in omitted.items()]
-        total, memory = _in_words(self.total), in_words(self.bytes)
+        total, memory = seconds_in_words(self.total), in_words(self.bytes)
         lines.append(f"all models on all splits: {total} and {memory} of memory")
         if self.budget is None:
             lines.append("no budget: all of it")
@@ -98,6 +105,10 @@ def plan_comparison(
     for title, model in models.items():
         found[title], spent = _estimate(model, data.name, samples, splits[0], shared, seed)
         preprocessing += spent
+    for title in _unsure(found, len(splits[0].train)):
+        longer = min(LONGER * sum(one.seconds for one in found.values()), MOST_LONGER)
+        again = _estimate(models[title], data.name, samples, splits[0], shared, seed, longer)
+        found[title] = again[0]._replace(start=found[title].start)
     return ComparisonPlan(
         data=data.name,
         rows=len(samples.y),
@@ -117,6 +128,21 @@ def plan_comparison(
     )
 
 
+def _unsure(found: Mapping[str, Estimate], rows: int) -> list[str]:
+    """Models that take most of the time of a split, by an extrapolation: its power is worth measuring.
+
+    >>> short, long = Estimate(1.0, 0, rows=800), Estimate(9.0, 0, rows=800)
+    >>> _unsure({"a": short, "b": long}, 1600), _unsure({"a": short, "b": long}, 800)
+    (['b'], [])
+    """
+    total = sum(one.seconds for one in found.values())
+    return [
+        title
+        for title, one in found.items()
+        if one.rows < rows and one.seconds > MOST_OF_TIME * total and total > 4 * LONG_ENOUGH
+    ]
+
+
 def _estimate(
     model: Any,
     name: str,
@@ -124,6 +150,7 @@ def _estimate(
     split: Split,
     shared: SharedPreprocessing,
     seed: int,
+    long_enough: float = LONG_ENOUGH,
 ) -> tuple[Estimate, float]:
     """The estimate of a model on one split, and the seconds of preprocessing that no other had spent."""
     (X, y), spent = samples, 0.0
@@ -134,10 +161,4 @@ def _estimate(
         X, model = prepared.train, model.steps[-1][1]
     else:
         X = X[split.train]
-    return estimate(model, Dataset(name, X, labels), seed=seed, long_enough=LONG_ENOUGH), spent
-
-
-def _in_words(seconds: float) -> str:
-    if math.isnan(seconds):
-        return "no estimate: no small part of the rows could be fitted"
-    return f"about {seconds:.1f} s" if seconds < 100 else f"about {seconds / 60:.1f} min"
+    return estimate(model, Dataset(name, X, labels), seed=seed, long_enough=long_enough), spent

@@ -109,8 +109,7 @@ def run(
     if job.plan is not None:
         print_notes(job.plan, quiet=quiet, reading=True)
     if dry_run:
-        plan = {"steps": job.steps, "plan": job.words, "options": job.experiment.options}
-        show_json(plan) if as_json else click.echo(job)
+        _print_job(job, as_json)
         return
     results, page, words = job.run(
         folder, fresh=fresh, progress=False if quiet else None, cluster=cluster
@@ -123,6 +122,22 @@ def run(
     click.echo("\n".join(words))
     for path in written:
         print_message(f"wrote {path}", quiet=quiet)
+
+
+def _print_job(job: Any, as_json: bool) -> None:
+    """Print the steps of an experiment and, of a file, about how long they take."""
+    from separatrix.app.estimate import seconds_in_words
+
+    seconds = job.estimate() if job.estimate is not None else {}
+    if as_json:
+        plan = {"steps": job.steps, "plan": job.words, "options": job.experiment.options}
+        show_json({**plan, "seconds": seconds})
+        return
+    click.echo(job)
+    for name, spent in seconds.items():
+        click.echo(f"{name}: {seconds_in_words(spent)}")
+    if len(seconds) > 1:
+        click.echo(f"all models: {seconds_in_words(sum(seconds.values()))}")
 
 
 @click.command(cls=Command)
