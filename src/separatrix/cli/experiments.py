@@ -83,7 +83,9 @@ metric_option = click.option(
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Device of the SVMs")
 @click.option("--out", type=FOLDER, help="Folder of the run  [default: runs/EXPERIMENT]")
 @click.option("--fresh", is_flag=True, help="Discard the checkpoints in the folder")
-@click.option("--dry-run", is_flag=True, help="Print the plan and exit")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the plan and, of a file, an estimate of time, and exit"
+)
 @cluster_option
 @quiet_option
 @json_option
