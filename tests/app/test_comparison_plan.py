@@ -1,3 +1,5 @@
+from time import monotonic
+
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -5,9 +7,11 @@ from sklearn.preprocessing import StandardScaler
 from tests.cli.command import run, run_json
 
 from separatrix import LinearDiscriminantAnalysis
+from separatrix.app import compare_file
 from separatrix.app import comparison_plan as module
 from separatrix.app.estimate import Estimate
 from separatrix.data.splits import Split
+from separatrix.errors import ParameterError
 from separatrix.evaluation.samples import CheckedSamples
 from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
 
@@ -27,7 +31,7 @@ def test_a_dry_run_of_compare_estimates_and_fits_nothing_to_all_rows(table, monk
 
     def estimate(model, data, **_options):
         fitted.append(len(data.y))
-        return Estimate(2.0, 1000)
+        return Estimate(2.0, 1000, rows=len(data.y))
 
     monkeypatch.setattr(module, "estimate", estimate)
     words = ("compare", table, "--models", "lda,knn", "--dry-run")
@@ -36,7 +40,7 @@ def test_a_dry_run_of_compare_estimates_and_fits_nothing_to_all_rows(table, monk
 
     assert fitted == [48, 48]  # rows of a training part
     assert found["seconds"] == {"nearest neighbours": 20.0, "linear discriminant": 20.0}
-    assert found["total"] == pytest.approx(40 + found["preprocessing"])
+    assert found["total"] == pytest.approx(40 + found["preprocessing"] + found["start"])
     assert (found["rows"], found["splits"], found["bytes"]) == (60, 10, 1000)
     assert not (table.parent / "page").exists()
 
@@ -57,3 +61,30 @@ def test_preprocessing_that_models_share_is_counted_once():
     ]
 
     assert spent[0] > 0 == spent[1]
+
+
+def test_the_time_to_start_and_to_read_is_part_of_a_plan_and_of_a_budget(table, monkeypatch):
+    monkeypatch.setattr(module, "estimate", lambda *_args, **_options: Estimate(2.0, 1000))
+    budgets = []
+
+    def stop(*_args, budget, **_options):
+        budgets.append(budget)
+        raise ParameterError("compare", "budget", "noted", budget)
+
+    monkeypatch.setattr(compare_file, "compare", stop)
+    options = {
+        **{"models": ["lda"], "subsample": None, "device": "cpu", "class_weight": None},
+        "progress": False,
+    }
+    an_hour_ago = monotonic() - 3600
+
+    plan = module.plan_comparison(str(table), begun=an_hour_ago, **options)
+    for begun, more in ((an_hour_ago, {}), (None, {}), (None, {"save_best": table})):
+        with pytest.raises(ParameterError, match="noted"):
+            compare_file.compare_data(str(table), budget=7200, begun=begun, **more, **options)
+
+    assert plan.start > 3600
+    assert plan.total > 3600 + 20
+    late, whole, refitted = budgets
+    assert late < 3600 < 7000 < whole < 7200
+    assert refitted < 0.71 * 7200  # the best model is then fitted to all rows

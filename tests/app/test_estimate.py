@@ -40,4 +40,4 @@ def test_a_search_that_visits_more_cells_on_more_rows_does_not_multiply_the_esti
     """It was 5 times too high by the growth between two subsets alone."""
     n = 4000
     found = [(size, 1e-3 * size * (1.7 if size > 1000 else 1.0)) for size in (500, 1000, 2000)]
-    assert 1.7e-3 * n / 2 < module._extrapolate(found, n) < 2 * 1.7e-3 * n
+    assert 1.7e-3 * n / 2 < module.extrapolate(found, n) < 2 * 1.7e-3 * n

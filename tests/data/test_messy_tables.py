@@ -101,8 +101,10 @@ def test_months_are_dates(write):
     assert read_table(write(table)).X.specs[0].format == "%b-%y"
 
 
-def test_dates_in_two_forms_are_not_dropped_without_a_word(write):
-    days = [f"2024-05-{i:02d}" for i in range(1, 16)] + [f"{i:02d}.06.2024" for i in range(1, 16)]
+def test_dates_among_other_texts_are_not_dropped_without_a_word(write):
+    days = [f"2024-05-{i:02d}" for i in range(1, 16)] + [
+        f"week-{i:02d}-of-2024" for i in range(1, 16)
+    ]
     table = "day,x,class\n" + "".join(f"{d},{i},{'ab'[i % 2]}\n" for i, d in enumerate(days))
     [note] = read_table(write(table)).notes
     assert note.startswith("day: 15 of 30 different texts are dates in the form %Y-%m-%d")

@@ -37,10 +37,11 @@ from separatrix.report.page import require_packages
 from separatrix.runtime.machine_load import expected_slowdown
 from separatrix.runtime.progress import busy
 
-RACING_SHARE = 0.7  # of a budget without the page, if the best model is then inspected for it
+RACING_SHARE = 0.7  # of a budget without the page, if the best model is then fitted to all rows
 PAGE_SECONDS, BRIEF_PAGE_SECONDS = 2.5, 1.2  # to draw a page on an idle machine
 MOST_OF_PAGE = 0.25  # share of a budget for a whole page; where it would take more, it is brief
-LEAST_RACE = 0.25  # of a budget, whatever reading took
+ENDING_SECONDS = 0.15  # to print a table and to end the process, on an idle machine
+LEAST_RACE = 0.1  # of a budget, whatever starting and reading took
 
 
 class PreparedComparison(NamedTuple):
@@ -77,6 +78,7 @@ def compare_data(
     on_progress: ProgressListener | None = None,
     cluster: str | None = None,
     done: Callable[[str, Evaluation], None] | None = None,
+    begun: float | None = None,
     **file: Any,
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
     """Compare the classifiers that suit the data; return the comparison, the page and notes.
@@ -84,9 +86,9 @@ def compare_data(
     Several names are files that follow each other as one table. `file` holds options of
     `read_labelled`; `called` replaces the path in the page. The page is written if there is a
     folder `out`, and the best classifier, fitted to all rows, to `save_best`. `done` is called with each
-    classifier that is finished.
+    classifier that is finished. The budget counts from `begun`, by `time.monotonic`, or from now.
     """
-    begun = monotonic()
+    begun = monotonic() if begun is None else begun
     data, samples, estimators, groups, times, notes, doubts = prepare_comparison(
         *(name, group, time),
         models=models,
@@ -100,7 +102,9 @@ def compare_data(
         **file,
     )
     _require_writable(out, save_best)
-    page_seconds, brief = _plan_page(budget, expected_slowdown()) if out else (0.0, False)
+    slowdown = expected_slowdown()
+    page_seconds, brief = _plan_page(budget, slowdown) if out else (0.0, False)
+    closer_look = out is not None and not brief
     comparison = compare(
         estimators,
         samples,
@@ -111,7 +115,12 @@ def compare_data(
         kind=kind_of(data),
         metric=metric,
         random_state=seed,
-        budget=_racing_seconds(budget, monotonic() - begun, page_seconds, brief),
+        budget=_racing_seconds(
+            budget,
+            monotonic() - begun,
+            page_seconds + slowdown * ENDING_SECONDS,
+            refits=closer_look or save_best is not None,
+        ),
         baselines=baselines_for(data, seed) if baselines else False,
         progress=progress,
         on_progress=on_progress,
@@ -119,7 +128,7 @@ def compare_data(
         done=done,
     )
     more: dict[str, Any] = {}
-    if out is not None and not (comparison.interrupted or brief):
+    if closer_look and not comparison.interrupted:
         with busy("a closer look at the best model", show=progress):
             more = inspect_best(
                 comparison,
@@ -195,19 +204,19 @@ def _plan_page(budget: float | None, slowdown: float) -> tuple[float, bool]:
 
 
 def _racing_seconds(
-    budget: float | None, spent: float, page: float, brief: bool = False
+    budget: float | None, spent: float, reserved: float, *, refits: bool = False
 ) -> float | None:
-    """Seconds for the race, if some are spent on reading and others are set aside for a page.
+    """Seconds for the race, if some are spent on starting and reading, and others are reserved.
 
-    A page that is not brief needs a closer look at the best model as well.
+    With `refits` the best model is then fitted to all rows: for a closer look at it, or for a file.
 
-    >>> _racing_seconds(60.0, 2.0, 0.0), round(_racing_seconds(60.0, 2.0, 4.0), 1)
+    >>> _racing_seconds(60.0, 2.0, 0.0), round(_racing_seconds(60.0, 2.0, 4.0, refits=True), 1)
     (58.0, 37.8)
     """
     if budget is None:
         return None
-    left = max(budget - spent - page, LEAST_RACE * budget)
-    return left if not page or brief else RACING_SHARE * left
+    left = max(budget - spent - reserved, LEAST_RACE * budget)
+    return RACING_SHARE * left if refits else left
 
 
 def _inspection_limit(budget: float | None, spent: float) -> float | None:

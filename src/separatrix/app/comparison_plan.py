@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.app.compare_file import prepare_comparison
-from separatrix.app.estimate import Estimate, estimate
+from separatrix.app.estimate import Estimate, estimate, seconds_in_words
 from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split
@@ -20,6 +21,11 @@ from separatrix.evaluation.table_models import baselines_for
 from separatrix.runtime.blocks import in_words
 
 LONG_ENOUGH = 0.5  # seconds of a fit, of one of many models
+MOST_OF_TIME = 0.4  # share of the seconds of all models from which on one is timed longer
+LONGER, MOST_LONGER = (
+    0.5,
+    4.0,
+)  # of the seconds of all on one split, for fits of it; at most, seconds
 
 
 class ComparisonPlan(NamedTuple):
@@ -30,6 +36,7 @@ class ComparisonPlan(NamedTuple):
     splits: int
     protocol: str
     seconds: dict[str, float]  # of each model on all splits; NaN if it fits no small subset
+    start: float  # seconds to import packages and to read the data, as measured
     preprocessing: float  # seconds, for all models together
     bytes: int  # of the model that takes most
     budget: float | None
@@ -39,20 +46,23 @@ class ComparisonPlan(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Seconds of all models on all splits, without a budget."""
+        """Seconds from the start to the table of all models on all splits, without a budget."""
         known = [seconds for seconds in self.seconds.values() if not math.isnan(seconds)]
-        return self.preprocessing + sum(known)
+        return self.start + self.preprocessing + sum(known)
 
     def __str__(self) -> str:
         lines = [
             f"would compare {count_of(len(self.seconds), 'model')} on {count_of(self.rows, 'row')} "
             f"of {self.data}, {count_of(self.splits, 'split')} ({self.protocol}):"
         ]
-        lines += [f"  {name:<30} {_in_words(seconds)}" for name, seconds in self.seconds.items()]
+        lines += [
+            f"  {name:<30} {seconds_in_words(seconds)}" for name, seconds in self.seconds.items()
+        ]
+        lines.append(f"  {'to start and to read the data':<30} {seconds_in_words(self.start)}")
         omitted = {**self.left_out, **self.not_tried}
         lines += ["left out:"] if omitted else []
         lines += [f"  {name}: {why}" for name, why in omitted.items()]
-        total, memory = _in_words(self.total), in_words(self.bytes)
+        total, memory = seconds_in_words(self.total), in_words(self.bytes)
         lines.append(f"all models on all splits: {total} and {memory} of memory")
         if self.budget is None:
             lines.append("no budget: all of it")
@@ -76,10 +86,13 @@ def plan_comparison(
     baselines: bool = False,
     group: str | None = None,
     time: str | None = None,
+    begun: float | None = None,
     **options: Any,
 ) -> ComparisonPlan:
     """Read the data and time fits to small subsets of the first training part; as for `compare_data`."""
+    begun = monotonic() if begun is None else begun
     prepared = prepare_comparison(name, group, time, seed=seed, timed=budget is not None, **options)
+    start = monotonic() - begun
     data, samples = prepared.data, prepared.samples
     protocol, splits = plan_splits(
         samples.y, cv, repeats, seed, prepared.groups, prepared.times, budget=budget
@@ -92,6 +105,10 @@ def plan_comparison(
     for title, model in models.items():
         found[title], spent = _estimate(model, data.name, samples, splits[0], shared, seed)
         preprocessing += spent
+    for title in _unsure(found, len(splits[0].train)):
+        longer = min(LONGER * sum(one.seconds for one in found.values()), MOST_LONGER)
+        again = _estimate(models[title], data.name, samples, splits[0], shared, seed, longer)
+        found[title] = again[0]._replace(start=found[title].start)
     return ComparisonPlan(
         data=data.name,
         rows=len(samples.y),
@@ -101,6 +118,7 @@ def plan_comparison(
             title: len(splits) * (one.seconds - one.start) + one.start
             for title, one in found.items()
         },
+        start=start,
         preprocessing=len(splits) * preprocessing,
         bytes=max(one.bytes for one in found.values()),
         budget=budget,
@@ -110,6 +128,21 @@ def plan_comparison(
     )
 
 
+def _unsure(found: Mapping[str, Estimate], rows: int) -> list[str]:
+    """Models that take most of the time of a split, by an extrapolation: its power is worth measuring.
+
+    >>> short, long = Estimate(1.0, 0, rows=800), Estimate(9.0, 0, rows=800)
+    >>> _unsure({"a": short, "b": long}, 1600), _unsure({"a": short, "b": long}, 800)
+    (['b'], [])
+    """
+    total = sum(one.seconds for one in found.values())
+    return [
+        title
+        for title, one in found.items()
+        if one.rows < rows and one.seconds > MOST_OF_TIME * total and total > 4 * LONG_ENOUGH
+    ]
+
+
 def _estimate(
     model: Any,
     name: str,
@@ -117,6 +150,7 @@ def _estimate(
     split: Split,
     shared: SharedPreprocessing,
     seed: int,
+    long_enough: float = LONG_ENOUGH,
 ) -> tuple[Estimate, float]:
     """The estimate of a model on one split, and the seconds of preprocessing that no other had spent."""
     (X, y), spent = samples, 0.0
@@ -127,10 +161,4 @@ def _estimate(
         X, model = prepared.train, model.steps[-1][1]
     else:
         X = X[split.train]
-    return estimate(model, Dataset(name, X, labels), seed=seed, long_enough=LONG_ENOUGH), spent
-
-
-def _in_words(seconds: float) -> str:
-    if math.isnan(seconds):
-        return "no estimate: no small part of the rows could be fitted"
-    return f"about {seconds:.1f} s" if seconds < 100 else f"about {seconds / 60:.1f} min"
+    return estimate(model, Dataset(name, X, labels), seed=seed, long_enough=long_enough), spent

@@ -10,9 +10,11 @@ import numpy as np
 
 from separatrix.data.data_table import NUMERIC, ColumnSpec, DataTable, shown_values
 from separatrix.data.dataset import Dataset
+from separatrix.evaluation.data_checks import find_repeated
 from separatrix.types import Codes, Vector
 
 EXAMPLES = 3
+MOST_COLUMNS = 60  # that a screen lists
 LEAK = 0.99
 """A column that alone predicts this share of the rows is suspected to leak the target."""
 
@@ -73,12 +75,14 @@ class DataSummary:
                 _cut(", ".join(column.examples), 36),
                 column.fit,
             )
-            for column in self.columns
+            for column in self.columns[:MOST_COLUMNS]
         ]
         widths = [max(len(row[j]) for row in rows) for j in range(len(head))]
         lines += [
             "  ".join(f"{c:<{w}}" for c, w in zip(r, widths, strict=True)).rstrip() for r in rows
         ]
+        if len(self.columns) > MOST_COLUMNS:
+            lines.append(f"and {len(self.columns) - MOST_COLUMNS:,} more columns; --json lists all")
         if self.classes:
             lines += ["", f"classes in {self.target}"]
             most = max(self.classes.values())
@@ -91,7 +95,8 @@ class DataSummary:
             if len(self.classes) > len(shown):
                 more_than = "and {:,} more" if shown else "{:,} different values, each in one row"
                 lines.append(f"  {more_than.format(len(self.classes) - len(shown))}")
-        more = [*self.remarks, *(f"{c.name}: {c.remark}" for c in self.columns if c.remark)]
+        suspicious = [f"{c.name}: {c.remark}" for c in self.columns if c.remark]
+        more = [*self.remarks, *suspicious[:MOST_COLUMNS]]
         lines += ["", *(f"careful: {remark}" for remark in more)] if more else []
         lines += ["", *(f"note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
@@ -113,9 +118,10 @@ def summarize(data: Dataset) -> DataSummary:
         specs = tuple(ColumnSpec(name, "number", "plain") for name in data.features)
         table = DataTable(specs, data.X, {})
         columns = [_summarize_column(table, spec, codes) for spec in specs]
-    return DataSummary(
-        data.reading, n, data.target, classes, columns, list(data.notes), _class_remarks(classes, n)
-    )
+    remarks = _class_remarks(classes, n)
+    if data.y is not None and n > 1:
+        remarks += find_repeated(data.X, np.asarray(data.y))
+    return DataSummary(data.reading, n, data.target, classes, columns, list(data.notes), remarks)
 
 
 def _summarize_column(table: DataTable, spec: ColumnSpec, y: Codes | None) -> ColumnSummary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from itertools import pairwise
@@ -30,6 +31,7 @@ class Estimate(NamedTuple):
     seconds: float
     bytes: int
     start: float = 0.0  # of the seconds: until loops are loaded, once in a process
+    rows: int = 0  # of the largest subset that was timed
 
 
 def estimate(
@@ -59,16 +61,16 @@ def estimate(
         if size >= n:
             break
         size = min(n, 2 * size)
-        if len(found) > 2 and _power_law(found[-3:], size) > LONGEST * long_enough:
+        if len(found) > 2 and power_law(found[-3:], size) > LONGEST * long_enough:
             break
     if not found:
         return Estimate(float("nan"), _bytes_of(model, data))
     start = min(MOST_START, max(0.0, (first or 0.0) - found[0][1]))
-    total = (1.0 + parts) * _extrapolate(found, n) + start
-    return Estimate(total, _bytes_of(model, data), start)
+    total = (1.0 + parts) * extrapolate(found, n) + start
+    return Estimate(total, _bytes_of(model, data), start, found[-1][0])
 
 
-def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
+def extrapolate(found: list[tuple[int, float]], n: int) -> float:
     """The time for n rows: the geometric mean of b n^p and a + b n^p through the last three times.
 
     The first is too low where the start of small fits hides their growth, the second too high where a
@@ -76,7 +78,7 @@ def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
     """
     last = found[-3:]
     size, seconds = last[-1]
-    low = _power_law(last, n)
+    low = power_law(last, n)
     growth = [later[1] - sooner[1] for sooner, later in pairwise(last)]
     if size >= n or len(growth) < 2 or min(growth) <= 0:
         return low
@@ -85,13 +87,24 @@ def _extrapolate(found: list[tuple[int, float]], n: int) -> float:
     return float(np.sqrt(low * (seconds + part * ((n / size) ** power - 1))))
 
 
-def _power_law(found: list[tuple[int, float]], n: int) -> float:
+def power_law(found: list[tuple[int, float]], n: int) -> float:
     """The time for n rows by b n^p through the first and the last time."""
     (first, sooner), (size, later) = found[0], found[-1]
     power = 1.0
     if size > first:
         power = float(np.clip(np.log(later / sooner) / np.log(size / first), 1.0, 3.0))
     return float(later * (n / size) ** power)
+
+
+def seconds_in_words(seconds: float) -> str:
+    """About how long something takes.
+
+    >>> seconds_in_words(2.34), seconds_in_words(150.0)
+    ('about 2.3 s', 'about 2.5 min')
+    """
+    if math.isnan(seconds):
+        return "no estimate: no small part of the rows could be fitted"
+    return f"about {seconds:.1f} s" if seconds < 100 else f"about {seconds / 60:.1f} min"
 
 
 def _time(model: Any, data: Dataset, size: int, seed: int) -> float | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.app.read_data import read_labelled
+from separatrix.app.run_estimate import estimate_run
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
 from separatrix.errors import ExperimentError
@@ -34,6 +35,7 @@ class Job:
     words: list[str]
     plan: ExperimentPlan | None = None
     spec: Path | None = None
+    estimate: Callable[[], dict[str, float]] | None = None  # seconds of each model
 
     @property
     def steps(self) -> list[str]:
@@ -96,7 +98,15 @@ def prepare(name: str, options: dict[str, Any]) -> Job:
         option = f"--{key.replace('_', '-')}"
         raise ExperimentError(f"{option} does not apply to a file; set it in {path}")
     made = plan(spec, partial(_load_data, spec=spec), device)
-    return Job(spec.name, made.experiment, made.words, made, path)
+    load = partial(_load_data, spec=spec)
+    return Job(
+        spec.name,
+        made.experiment,
+        made.words,
+        made,
+        path,
+        partial(estimate_run, spec, load, device),
+    )
 
 
 def _load_data(name: str, spec: Spec) -> Dataset:

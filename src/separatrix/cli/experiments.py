@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
@@ -82,7 +83,9 @@ metric_option = click.option(
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Device of the SVMs")
 @click.option("--out", type=FOLDER, help="Folder of the run  [default: runs/EXPERIMENT]")
 @click.option("--fresh", is_flag=True, help="Discard the checkpoints in the folder")
-@click.option("--dry-run", is_flag=True, help="Print the plan and exit")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the plan and, of a file, an estimate of time, and exit"
+)
 @cluster_option
 @quiet_option
 @json_option
@@ -108,8 +111,7 @@ def run(
     if job.plan is not None:
         print_notes(job.plan, quiet=quiet, reading=True)
     if dry_run:
-        plan = {"steps": job.steps, "plan": job.words, "options": job.experiment.options}
-        show_json(plan) if as_json else click.echo(job)
+        _print_job(job, as_json)
         return
     results, page, words = job.run(
         folder, fresh=fresh, progress=False if quiet else None, cluster=cluster
@@ -122,6 +124,22 @@ def run(
     click.echo("\n".join(words))
     for path in written:
         print_message(f"wrote {path}", quiet=quiet)
+
+
+def _print_job(job: Any, as_json: bool) -> None:
+    """Print the steps of an experiment and, of a file, about how long they take."""
+    from separatrix.app.estimate import seconds_in_words
+
+    seconds = job.estimate() if job.estimate is not None else {}
+    if as_json:
+        plan = {"steps": job.steps, "plan": job.words, "options": job.experiment.options}
+        show_json({**plan, "seconds": seconds})
+        return
+    click.echo(job)
+    for name, spent in seconds.items():
+        click.echo(f"{name}: {seconds_in_words(spent)}")
+    if len(seconds) > 1:
+        click.echo(f"all models: {seconds_in_words(sum(seconds.values()))}")
 
 
 @click.command(cls=Command)
@@ -221,6 +239,7 @@ def compare(
     overlap of the folds. Ctrl-C ends with the best so far. With --cluster all models run on all splits, as
     tasks, with the same table; --budget is then none.
     """
+    begun = monotonic()  # imports are part of the budget
     from separatrix.app.compare_file import compare_data
     from separatrix.cli.live_table import LiveTable
 
@@ -229,13 +248,14 @@ def compare(
     if options["cluster"] is not None and not _is_given("budget"):
         options["budget"] = None  # no race: all splits run
     if dry_run:
-        _print_plan(data, progress, as_json, **options)
+        _print_plan(data, progress, as_json, begun=begun, **options)
         return
     with LiveTable(show=progress) as live:
         comparison, page, notes = compare_data(
             data,
             progress=False if live.shown else progress,
             on_progress=live.update,
+            begun=begun,
             **options,
         )
     for note in notes:

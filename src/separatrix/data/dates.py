@@ -32,6 +32,8 @@ SERIAL = "Excel's serial days"
 
 SERIALS = (20_000.0, 60_000.0)  # from 1954 to 2064
 UNIX_EPOCH = 25_569.0  # 1970-01-01 in days of Excel
+OR = " or "  # between formats of one column
+MOST_FORMATS, MOST_TO_MIX = 6, 200  # of one column; different texts that show them
 LEAST_SHARE = 0.95
 _SAMPLE = 500  # different texts that decide about a format
 _LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3}[ -]?[0-9]|[0-9]{8}")
@@ -48,20 +50,25 @@ _CLEANING = (
 def parse_dates(texts: Sequence[str], format: str) -> Vector:
     """Seconds since 1970 of texts in a format, NaN for others; time zones are ignored.
 
+    Several formats are separated by `OR`: the first that fits a text reads it. In a format with a time, a
+    day alone is midnight.
+
     >>> parse_dates(["1970-01-02T00:00:01.5Z", "soon"], "%Y-%m-%d %H:%M:%S").tolist()
     [86401.0, nan]
     >>> parse_dates(["25570.5"], SERIAL).tolist()
     [129600.0]
+    >>> parse_dates(["1970-01-02", "2.1.1970"], "%Y-%m-%d %H:%M:%S or %d.%m.%Y").tolist()
+    [86400.0, 86400.0]
     """
     if format == SERIAL:
         return (_as_days(texts) - UNIX_EPOCH) * 86_400.0
-    return _parse(_normalize(texts), format)
+    return _parse_any(_normalize(texts), format)
 
 
 def find_format(
     texts: Sequence[str], *, compact: bool = False, least: float = LEAST_SHARE
 ) -> str | None:
-    """The format that reads at least a share of some different texts.
+    """The format that reads at least a share of some different texts, or several if none alone does.
 
     `compact` allows 20240131, and 45322 for the same day in Excel.
 
@@ -80,10 +87,48 @@ def find_format(
     for format in FORMATS:
         if (format == "%Y%m%d" and not compact) or ("%p" in format) != halves:
             continue
-        read = int(np.isfinite(_parse(some, format)).sum())
+        read = int(np.isfinite(_parse_with_midnight(some, format)).sum())
         if read and read >= most and (best is None or read > most):
             best, most = format, read
-    return best
+    return best if best is not None or least < LEAST_SHARE else _find_mixture(some)
+
+
+def _find_mixture(texts: pa.Array) -> str | None:
+    """Formats that together read nearly all texts; none if a day and a month could be either.
+
+    >>> texts = ["2020-12-31", "1.2.2021", "Mar 4, 2021", "20210405", "2022-01-01"]
+    >>> _find_mixture(pa.array(texts, pa.large_string()))
+    '%Y-%m-%d or %d.%m.%Y or %b %d, %Y or %Y%m%d'
+    >>> _find_mixture(pa.array(["2020-12-31", "1/2/2021", "2021-02-03"], pa.large_string()))
+    """
+    if len(texts) > MOST_TO_MIX:
+        texts = texts[:MOST_TO_MIX]
+    read = {format: np.isfinite(_parse(texts, format)) for format in FORMATS}
+    left, chosen = np.ones(len(texts), dtype=bool), list[str]()
+    while left.sum() > (1 - LEAST_SHARE) * len(texts):
+        best = max(read, key=lambda format: int((read[format] & left).sum()))
+        if not (read[best] & left).any() or len(chosen) == MOST_FORMATS:
+            return None
+        other = best.translate(
+            str.maketrans("dm", "md")
+        )  # the day and the month the other way round
+        if other != best and other in read and not (read[other] & left < read[best] & left).any():
+            return None  # no text shows which is the day
+        if other in chosen:
+            return None
+        chosen.append(best)
+        left &= ~read[best]
+    return OR.join(chosen)
+
+
+def are_formats(text: str) -> bool:
+    """Whether a text names several known formats.
+
+    >>> are_formats("%Y-%m-%d or %d.%m.%Y"), are_formats("%Y-%m-%d or %s"), are_formats("%Y-%m-%d")
+    (True, False, False)
+    """
+    formats = text.split(OR)
+    return 1 < len(formats) <= MOST_FORMATS and all(format in FORMATS for format in formats)
 
 
 def are_serials(days: Vector) -> bool:
@@ -109,6 +154,23 @@ def _normalize(texts: Sequence[str]) -> pa.Array:
     for expression, to in _CLEANING:
         column = pc.replace_substring_regex(column, expression, to)
     return column
+
+
+def _parse_any(column: pa.Array, formats: str) -> Vector:
+    """`_parse_with_midnight` in the first of several formats that fits each text."""
+    first, *others = formats.split(OR)
+    found = _parse_with_midnight(column, first)
+    for format in others:
+        found = np.where(np.isnan(found), _parse_with_midnight(column, format), found)
+    return found
+
+
+def _parse_with_midnight(column: pa.Array, format: str) -> Vector:
+    """`_parse`; of a day and a time, the day alone is midnight, as spreadsheets and pandas write it."""
+    found, day = _parse(column, format), format.split(" %H")[0].split(" %I")[0]
+    if day != format and day in _DAYS and np.isnan(found).any():
+        found = np.where(np.isnan(found), _parse(column, day), found)
+    return found
 
 
 def _parse(column: pa.Array, format: str) -> Vector:

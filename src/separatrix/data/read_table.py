@@ -197,7 +197,7 @@ def _as_dataset(
         for part in (
             begin + contents.how,
             f"{columns.rows:,} rows",
-            _describe_target(target, columns, contents.choice.guess),
+            _describe_target(target, y, contents.choice.guess),
             count_roles(found.table.specs),
         )
         if part
@@ -228,12 +228,11 @@ def _with_declared(
     return replace(overrides, category=(*overrides.category, *more))
 
 
-def _describe_target(target: str | None, columns: ColumnTable, guess: str) -> str:
+def _describe_target(target: str | None, y: Any, guess: str) -> str:
     if target is None:
         return "no target"
-    codes, values = columns.categories[target]
-    counts = np.bincount(codes, minlength=len(values)).tolist()
-    pairs = sorted((-count, value) for count, value in zip(counts, values, strict=True) if count)
+    labels, counts = np.unique(y, return_counts=True)
+    pairs = sorted(zip((-counts).tolist(), map(str, labels.tolist()), strict=True))
     some = ((" ".join(value.split()), -count) for count, value in pairs[:_MOST_CLASSES_SHOWN])
     shown = ", ".join(f"{_shorten(value)} {count:,}" for value, count in some)
     shown += ", ..." if len(pairs) > _MOST_CLASSES_SHOWN else ""

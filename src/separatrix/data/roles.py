@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
-from separatrix.data.dates import SERIAL, are_serials, find_format, parse_dates
+from separatrix.data.dates import OR, SERIAL, are_serials, find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
 from separatrix.data.numerals import BOOLEANS, find_boolean, split_unit
@@ -20,6 +20,8 @@ from separatrix.types import Vector
 
 MOST_CATEGORIES = 40
 """A column of more different texts is "codes", "text" or "id"."""
+
+EXACT = 2.0**53  # from which on whole numbers differ from the next float by more than 1
 
 ID_SHARE, LEAST_ROWS = 0.9, 20
 """Texts without blanks that differ in this share of at least so many rows are ids."""
@@ -236,8 +238,9 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
         return _Column(ColumnSpec(name, "number", "plain", "you said so"), values, notes=notes)
     if not len(known):
         return _Column(ColumnSpec(name, "constant", "", "no values"))
+    notes += _note_rounded(name, known)
     if len(known) == n and (known[:100] == known[0]).all() and (known == known[0]).all():
-        return _Column(ColumnSpec(name, "constant", "", f"always {known[0]:g}"))
+        return _Column(ColumnSpec(name, "constant", "", f"always {known[0]:g}"), notes=notes)
     if len(known) == n >= LEAST_ROWS and _ID_OR_INDEX.fullmatch(name) and _is_integral(known):
         steps, span = np.diff(known), known[-1] - known[0]
         counting = bool((steps >= 1).all()) and span <= 1.1 * n  # some rows may be set aside
@@ -254,6 +257,17 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
     notes += _note_missing_code(name, known)
     reason = f"{n - len(known):,} of {n:,} missing" if len(known) < n else ""
     return _Column(ColumnSpec(name, "number", "plain", reason), values, notes=notes)
+
+
+def _note_rounded(name: str, known: Vector) -> list[str]:
+    """A note on whole numbers that float64 cannot tell apart: those are often identifiers."""
+    largest = max(-float(known.min()), float(known.max()))
+    if largest < EXACT or largest > 2.0**64 or not _is_integral(known):
+        return []
+    return [
+        f"{name}: whole numbers up to {largest:.3g} are rounded to float64: if they are identifiers, "
+        f"--drop {name} or --category {name}"
+    ]
 
 
 def _note_missing_code(name: str, known: Vector) -> list[str]:
@@ -315,6 +329,8 @@ def _text_role(name: str, category: Category, asked: str | None) -> _Column:
         lost = int(np.isnan(found).sum()) - int((codes < 0).sum())
         cells = "1 cell is no date" if lost == 1 else f"{lost:,} cells are no dates"
         notes = [f"{name}: {cells} in the form {format}"] if lost else []
+        if OR in format:
+            notes.append(f"{name}: dates in several forms: {format}")
         return _Column(ColumnSpec(name, "date", format, format), found, notes=notes)
     if asked == "date":
         raise DataError(f"column {name!r} holds no dates of a known form: {shown[0]!r:.40}")

@@ -28,7 +28,7 @@ def find_problems(X: Any, y: Any, features: Sequence[str] | None = None) -> list
     column paid alone gives the class of 100.0 % of the rows: is it known before the class is?
     """
     y = np.asarray(y)
-    words = _repeated(X, y)
+    words = find_repeated(X, y)
     if isinstance(X, DataTable):
         return words + _find_in_columns(y, _columns_of(X))
     if not hasattr(X, "shape") or issparse(X) or len(getattr(X, "shape", ())) != 2 or len(y) < 2:
@@ -115,7 +115,8 @@ def _numbers_rows(column: Vector) -> bool:
     return whole and bool(np.all(steps > 0)) and bool(np.median(steps) == 1)
 
 
-def _repeated(X: Any, y: Any) -> list[str]:
+def find_repeated(X: Any, y: Any) -> list[str]:
+    """A sentence on rows that repeat others, and on those of another class among them."""
     keys = _keys(X)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     again = len(keys) - len(first)

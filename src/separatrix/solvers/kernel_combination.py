@@ -23,7 +23,7 @@ class CombinationFit(NamedTuple):
     """Weights of kernels and the machines on their combination, with the certificate."""
 
     weights: Vector  # shape: (kernels,); at least 0, of sum 1
-    fits: list[SvmFit]  # one for each problem, on the combined kernel
+    fits: Sequence[SvmFit]  # one for each problem, on the combined kernel
     primal: float  # objective of weights and machines: an upper bound of the optimum
     dual: float  # a lower bound of the optimum
     n_iter: int  # combinations whose machines were trained
@@ -119,7 +119,7 @@ def solve_kernel_combination(
     m = len(matrices)
     weights = np.full(m, 1.0 / m) if start is None else _as_weights(start)
     planes, problems = Planes([], []), list(problems)
-    best: tuple[float, Vector, list[SvmFit]] | None = None
+    best: tuple[float, Vector, Sequence[SvmFit]] | None = None
     dual, stop, n_iter = -np.inf, "max_iter", 0
     while n_iter < max_iter:
         fits = solve_svms(

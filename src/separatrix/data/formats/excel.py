@@ -6,6 +6,7 @@ They are read by python-calamine or openpyxl, whichever is installed: `pip insta
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from separatrix.errors import MissingPackageError, SeparatrixError
 
 PACKAGES = ("python_calamine", "openpyxl")
 _TITLE_ROWS = 15  # that show how wide a table is
+_FORMULA = re.compile(rb"<f[ />]")
 
 
 def read_excel(path: str, limits: Limits | None = None, **options: Any) -> Dataset:
@@ -48,7 +50,9 @@ def scan_excel(
         notes = _note_sheets([name for name in sheets if name != sheet], sheet, wanted)
         rows, title = _skip_title(sheets[sheet])
         contents = _scan_sheet(source, sheet, rows, header, options)
-        return contents._replace(notes=(*notes, *title, *contents.notes))
+        return contents._replace(
+            notes=(*notes, *title, *_note_formulas(content, rows), *contents.notes)
+        )
 
 
 def _is_table(rows: list[list[Any]]) -> bool:
@@ -72,11 +76,47 @@ def _skip_title(rows: list[list[Any]]) -> tuple[list[list[Any]], list[str]]:
     width = max(sizes, default=0)
     few = 0 if width < 3 else 1 if width == 3 else 2
     start = next((i for i, size in enumerate(sizes) if size > few), 0)
+    start += _is_above_header(rows[start:])
     if not start or len(rows) - start < 2:
         return rows, []
     first = next(str(cell) for cell in rows[0] if cell is not None)
     number = "1 row" if start == 1 else f"{start} rows"
     return rows[start:], [f"{number} above the table skipped: {first[:40]!r}"]
+
+
+def _is_above_header(rows: list[list[Any]]) -> bool:
+    """Whether a row with gaps, such as merged cells, is above the row that names the columns."""
+    if len(rows) < 3 or None not in rows[0]:
+        return False
+    names = rows[1]
+    if len(names) < len(rows[0]) or not all(isinstance(cell, str) for cell in names):
+        return False
+    return len(set(names)) == len(names) and any(
+        not isinstance(row[j], str | None)
+        for row in rows[2:12]
+        for j in range(min(map(len, (row, names))))
+    )
+
+
+def _note_formulas(content: bytes, rows: list[list[Any]]) -> list[str]:
+    """A note on named columns without a value in a workbook with formulas: results were not stored."""
+    width = max(map(len, rows))
+    empty = [
+        str(rows[0][j])
+        for j in range(min(width, len(rows[0])))
+        if rows[0][j] is not None
+        and not any(len(row) > j and row[j] is not None for row in rows[1:])
+    ]
+    if not empty or not content.startswith(b"PK"):
+        return []
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
+        if not any(_FORMULA.search(archive.read(name)) for name in sheets):
+            return []
+    return [
+        f"no values in {format_names(empty)}: the workbook has formulas whose results are not stored; "
+        "open it in a spreadsheet and save it"
+    ]
 
 
 def _scan_sheet(

@@ -54,7 +54,18 @@ def as_array(values: Sequence[Any]) -> Any:
         return pa.array(values, pa.bool_() if types else pa.string())
     if types <= {int, float}:
         return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    if types and types <= {bytes, bytearray, memoryview} and not _are_texts(values):
+        return pa.array([None if v is None else bytes(v) for v in values], pa.binary())
     return pa.array([_as_text(value) for value in values], pa.string())
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    """Whether bytes are printable texts in UTF-8, as databases may store them."""
+    try:
+        texts = [bytes(value).decode() for value in values if value is not None]
+    except UnicodeDecodeError:
+        return False
+    return all("".join(text.split()).isprintable() for text in texts)
 
 
 def _as_text(value: Any) -> str | None:

@@ -19,6 +19,7 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import device_name, dtype_of, is_tensor, like, zeros
 from separatrix.solvers.decomposition import coding, pairs
 from separatrix.solvers.svm.problem import SvmFit
+from separatrix.solvers.svm.stacked import StackedFits
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 DEVICE_COEFFICIENTS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # of each Support
@@ -41,27 +42,20 @@ class Support:
 
     @classmethod
     def of(
-        cls, fits: list[SvmFit], n_classes: int, scheme: str, *, segments: tuple[slice, ...]
-    ) -> Self:
-        """The union of the support of solved problems."""
-        n = segments[-1].stop
+        cls, fits: Sequence[SvmFit], n_classes: int, scheme: str, *, segments: tuple[slice, ...],
+        slots: Codes | None = None,
+    ) -> Self:  # fmt: skip
+        """The union of the support of solved problems; `slots` are `coefficient_slots` if known."""
+        found, n = StackedFits.of(fits), segments[-1].stop
         paired = scheme == "ovo" and n_classes > 2
-        coef = np.zeros((n_classes - 1 if paired else len(fits), n))
-        rows, alpha, y = (
-            np.concatenate([getattr(fit, name) for fit in fits]) for name in ("rows", "alpha", "y")
-        )
-        number = np.repeat(np.arange(len(fits)), [len(fit.rows) for fit in fits])
-        if paired:  # the number of the pair's other class among those that are not the row's own
-            widths = [segment.stop - segment.start for segment in segments]
-            own = np.repeat(np.arange(n_classes), widths)[rows]
-            other = pairs(n_classes).sum(axis=1)[number] - own
-            number = other - (other > own)
-        coef[number, rows] = alpha * y
+        if slots is None:
+            slots = coefficient_slots(found, n_classes, scheme, segments)
+        coef = np.zeros((n_classes - 1 if paired else len(found), n))
+        coef.reshape(-1)[slots] = found.alpha * found.y
         rows = np.flatnonzero(coef.any(axis=0))
         cuts = np.searchsorted(rows, [segment.start for segment in segments] + [n])
         classes = np.repeat(np.arange(n_classes), np.diff(cuts))
-        intercept = np.array([fit.intercept for fit in fits])
-        return cls(rows, classes, cuts, coef[:, rows], intercept, paired)
+        return cls(rows, classes, cuts, coef[:, rows], found.intercepts.copy(), paired)
 
     def norms(self) -> Vector:
         """Euclidean norm of the coefficients of each boundary, (p,)."""
@@ -121,6 +115,23 @@ class Support:
         scheme = "ovo" if self.paired else "ovr"
         sides = coding(k, scheme).astype(np.float64)
         return sides @ self.columns() if self.paired or k == 2 else self.columns()
+
+
+def coefficient_slots(
+    fits: StackedFits, n_classes: int, scheme: str, segments: tuple[slice, ...]
+) -> Codes:
+    """Where the coefficients of all rows of solved problems are in a `Support` of n columns, (r,).
+
+    They are the same for all folds and values of C.
+    """
+    number = np.repeat(np.arange(len(fits)), np.diff(fits.starts))
+    if scheme == "ovo" and n_classes > 2:
+        # the number of the pair's other class among those that are not the row's own
+        widths = [segment.stop - segment.start for segment in segments]
+        own = np.repeat(np.arange(n_classes), widths)[fits.rows]
+        other = pairs(n_classes).sum(axis=1)[number] - own
+        number = other - (other > own)
+    return np.asarray(number * segments[-1].stop + fits.rows)
 
 
 def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:

@@ -72,7 +72,7 @@ class SvcOptions(NamedTuple):
     ) -> list[SvmFit]:
         """Solve binary problems over a Gram matrix."""
         solve = solve_svms if self.nu is None else partial(solve_nu_svms, nu=self.nu)
-        return solve(
+        found = solve(
             gram,
             problems,
             tol=self.tol,
@@ -81,6 +81,7 @@ class SvcOptions(NamedTuple):
             monitor=monitor,
             threads=self.threads,
         )
+        return list(found)
 
     def require_feasible(self, weights: Vector, y: Codes, classes: Any) -> None:
         """Refuse a nu that the smaller side of a boundary cannot hold."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from separatrix.data.data_table import DROPPED, KEPT, NUMERIC, ColumnSpec
 from separatrix.data.dates import FORMATS as DATE_FORMATS
+from separatrix.data.dates import are_formats
 from separatrix.data.numerals import BOOLEANS, is_convention
 from separatrix.estimators.table_blocks import (
     PARTS,
@@ -115,6 +116,7 @@ def _check(model: Any, sizes: f.ShapeEnv) -> None:
         s.require(spec.role in (*KEPT, *DROPPED), "column_roles", "known roles", spec.role)
         known = spec.format in FORMATS.get(spec.role, ("",))
         known = known or (spec.role == "number" and is_convention(spec.format))
+        known = known or (spec.role == "date" and are_formats(spec.format))
         s.require(known, "column_formats", f"a format of a {spec.role}", spec.format)
     kept = [spec.name for spec in model.columns_ if spec.kept]
     s.require(len(kept) == sizes["d"] > 0, "n_features_in_", str(len(kept)), sizes["d"])

@@ -8,6 +8,7 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm.hard_margin import start_hard_margins
 from separatrix.solvers.svm.problem import StoppingRule, SvmFit, SvmProblem
 from separatrix.solvers.svm.smo import solve_on_held, solve_on_rows
+from separatrix.solvers.svm.stacked import StackedProblems
 from separatrix.types import DeviceMatrix, Gram, HeldMatrix, RowMatrix
 
 
@@ -20,7 +21,7 @@ def solve_svms(
     max_iter: int = -1,
     monitor: FitMonitor | None = None,
     threads: int = 1,
-) -> list[SvmFit]:
+) -> Sequence[SvmFit]:
     """Solve many binary support vector problems over one Gram matrix.
 
     Problem
@@ -44,7 +45,8 @@ def solve_svms(
     """
     rule, monitor = StoppingRule.of(tol, stop, max_iter), monitor or FitMonitor()
     if isinstance(gram, HeldMatrix):
-        started = start_hard_margins(gram, problems, monitor)
+        stacked = StackedProblems.of(gram.segments, problems)
+        started = start_hard_margins(gram, stacked, monitor)
         return solve_on_held(gram, started, rule, monitor, threads)
     if isinstance(gram, RowMatrix):
         return solve_on_rows(gram, problems, rule, monitor, threads)

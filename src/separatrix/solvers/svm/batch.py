@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from separatrix.solvers.svm.problem import (
     StoppingRule,
     SvmFit,
     SvmProblem,
-    make_feasible,
+    make_all_feasible,
     ticks_due,
     ticks_of,
 )
+from separatrix.solvers.svm.stacked import StackedFits, StackedProblems
 from separatrix.solvers.svm.working_set import (
     ALPHA,
     BOX,
@@ -40,7 +41,7 @@ from separatrix.solvers.svm.working_set import (
     certify,
     set_size,
 )
-from separatrix.types import Codes, Flags, Gram, Vector
+from separatrix.types import Codes, Flags, Gram
 
 NEARLY_HARD = 1e14  # C times the largest k(x, x): more is a hard margin, as far as float64 can tell
 STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
@@ -52,11 +53,14 @@ class ProblemBatch:
     def __init__(
         self, gram: Gram, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
     ) -> None:
-        self.problems, self.monitor = problems, monitor
-        starts, rows, y, run_starts, runs, self._segments = _lay_out(gram.segments, problems)
+        self.problems, self.monitor = StackedProblems.of(gram.segments, problems), monitor
+        starts, rows, y, run_starts, runs, self._segments = self.problems.layout
         state = np.zeros((5, len(rows)))
-        state[Y], state[DIAGONAL] = y, gram.diagonal()[rows]
-        self._write_box(state[BOX], starts, rows)
+        state[Y], state[DIAGONAL], state[BOX] = (
+            y,
+            gram.diagonal()[rows],
+            self.problems.box_of_rows(),
+        )
         np.negative(y, out=state[ERRORS])
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
         self.gaps, self.tol = rule.gaps_for(boxes * self.scales), rule.tol
@@ -76,16 +80,6 @@ class ProblemBatch:
         self._checked, self._dual = np.zeros(p, np.int64), np.full(p, -np.inf)
         self._ticks, self._ticks_of_each = np.zeros(p, np.int64), ticks_of(p)
 
-    def _write_box(self, out: Vector, starts: Codes, rows: Codes) -> None:
-        """Write the upper bounds of all problems' rows; pairs of classes share theirs."""
-        first = self.problems[0].box
-        if all(problem.box is first for problem in self.problems):
-            out[:] = first[rows]
-            return
-        for p, problem in enumerate(self.problems):
-            own = slice(starts[p], starts[p + 1])
-            out[own] = problem.box[rows[own]]
-
     def segments(self, p: int) -> list[tuple[int, int, int]]:
         """The segments of a problem: number, start and stop among its rows."""
         own = slice(self.arrays.run_starts[p], self.arrays.run_starts[p + 1])
@@ -96,18 +90,17 @@ class ProblemBatch:
         """Where a problem's rows are."""
         return slice(self.arrays.starts[p], self.arrays.starts[p + 1])
 
-    def warm_starts(self) -> Iterator[int]:
-        """Set the initial coefficients of problems that have some; yield those without errors."""
-        state = self.arrays.state
-        for p, problem in enumerate(self.problems):
-            if problem.start is None:
-                continue
-            span = self.span(p)
-            if problem.start_errors is not None:
-                state[ALPHA, span], state[ERRORS, span] = problem.start, problem.start_errors
-                continue
-            state[ALPHA, span] = make_feasible(problem.start, state[Y, span], state[BOX, span])
-            yield p
+    def warm_starts(self) -> Codes:
+        """Set the initial coefficients of problems that have some; return those without errors."""
+        state, start, errors = self.arrays.state, self.problems.start, self.problems.start_errors
+        unknown: Codes = np.flatnonzero(self.problems.given & ~self.problems.known)
+        if start is None:
+            return unknown
+        state[ALPHA] = start
+        if errors is not None:
+            state[ERRORS] = errors
+        make_all_feasible(self.arrays.starts, unknown, state[Y], state[BOX], state[ALPHA])
+        return unknown
 
     def certify(self, chosen: Codes) -> None:
         """Write the certificates of some problems."""
@@ -134,34 +127,19 @@ class ProblemBatch:
         left: Codes = chosen[~stopped]
         return left
 
-    def results(self) -> list[SvmFit]:
+    def results(self) -> Sequence[SvmFit]:
         """The fits, with their certificates computed afresh."""
-        starts, rows, state = self.arrays.starts.tolist(), self.arrays.rows, self.arrays.state
         self.certify(np.arange(len(self.problems)))
         violations, gaps = self.certificates[LAST_VIOLATION], self.certificates[GAP]
         solved = (violations <= self.tol) & (gaps <= self.gaps)
-        y, box, alpha, errors = state[Y], state[BOX], state[ALPHA], state[ERRORS]
-        fits = []
-        for p, certificate in enumerate(self.certificates.T.tolist()):
-            bias, primal, dual, square, violation, _ = certificate
-            own, stop = slice(starts[p], starts[p + 1]), "tol" if solved[p] else str(self.stop[p])
-            fits.append(
-                SvmFit(
-                    rows[own],
-                    y[own],
-                    box[own],
-                    alpha[own],
-                    errors[own],
-                    bias,
-                    violation,
-                    primal,
-                    dual,
-                    square,
-                    int(self.arrays.whole[STEPS, p]),
-                    stop,
-                )
-            )
-        return fits
+        state = self.arrays.state
+        return StackedFits(
+            self.arrays.starts,
+            (self.arrays.rows, state[Y], state[BOX], state[ALPHA], state[ERRORS]),
+            self.certificates,
+            self.arrays.whole[STEPS],
+            np.where(solved, "tol", self.stop),
+        )
 
     def _review_steps(self, p: int) -> None:
         """A problem has made as many steps as it may at once: does it still advance?"""
@@ -190,22 +168,3 @@ class ProblemBatch:
         new = np.maximum(due - self._ticks[chosen], 0)
         self._ticks[chosen] += new
         self.monitor.step(int(new.sum()))
-
-
-def _lay_out(
-    segments: tuple[slice, ...], problems: Sequence[SvmProblem]
-) -> tuple[Codes, Codes, Vector, Codes, Codes, Codes]:
-    """Starts, rows and sides of the problems one after another; their runs, and each run's segment."""
-    sides = np.stack([problem.sides for problem in problems])
-    owner, segment = np.nonzero(sides)
-    first = np.array([part.start for part in segments])
-    widths = np.array([part.stop for part in segments]) - first
-    width = widths[segment]
-    ends = np.cumsum(width)
-    starts = np.append(0, ends)[np.searchsorted(owner, np.arange(len(problems) + 1))]
-    begin = ends - width  # of each run among all rows
-    rows = np.arange(ends[-1]) + np.repeat(first[segment] - begin, width)
-    y = np.repeat(sides[owner, segment].astype(np.float64), width)
-    inside = begin - starts[owner]
-    runs = np.stack([inside, inside + width, first[segment] - inside], axis=1)
-    return starts, rows, y, np.searchsorted(owner, np.arange(len(problems) + 1)), runs, segment

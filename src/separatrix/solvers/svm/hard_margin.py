@@ -18,6 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm.problem import NOT_SEPARABLE, SvmProblem
+from separatrix.solvers.svm.stacked import StackedProblems
 from separatrix.types import Codes, HeldMatrix, Matrix, Vector
 
 MAX_ROWS = 1000  # of a problem
@@ -29,9 +30,11 @@ NEGLIGIBLE = 1e-15  # of the largest coefficient
 
 
 def start_hard_margins(
-    gram: HeldMatrix, problems: Sequence[SvmProblem], monitor: FitMonitor
-) -> list[SvmProblem]:
+    gram: HeldMatrix, problems: StackedProblems, monitor: FitMonitor
+) -> Sequence[SvmProblem]:
     """The problems; small ones with a hard margin and no initial coefficients get some."""
+    if not any(np.isinf(box).any() for box in problems.boxes):
+        return problems
     return [
         problem._replace(start=_start(gram, problem, monitor))
         if _qualifies(gram, problem)

@@ -6,7 +6,7 @@ stays (`nu_working_set.py`). The errors have no linear term here: any constant m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +60,7 @@ def solve_nu_svms(
     max_iter: int = -1,
     monitor: FitMonitor | None = None,
     threads: int = 1,
-) -> list[SvmFit]:
+) -> Sequence[SvmFit]:
     """Solve nu-SVCs, or one-class machines, over one Gram matrix.
 
     Problem
@@ -167,8 +167,8 @@ class NuBatch(ProblemBatch):
             sides = [box[y > 0].sum()] + ([] if self.one_sided[number] else [box[y < 0].sum()])
             self.sums[number] = min(nu * box.sum() / len(sides), *sides)
 
-    def warm_starts(self) -> Iterator[int]:
-        """Set feasible initial coefficients of every problem; yield all of them."""
+    def warm_starts(self) -> Codes:
+        """Set feasible initial coefficients of every problem; return all of them."""
         state = self.arrays.state
         for p, problem in enumerate(self.problems):
             span = self.span(p)
@@ -177,7 +177,7 @@ class NuBatch(ProblemBatch):
                 own = y == side
                 near = np.zeros(np.count_nonzero(own)) if start is None else start[own]
                 state[ALPHA, span][own] = with_sum(near, box[own], float(self.sums[p]))
-            yield p
+        return np.arange(len(self.problems))
 
     def measure(self) -> None:
         """Keep |w|^2 of problems that start from their first rows: the size of the classes' distances."""
@@ -237,7 +237,7 @@ class NuBatch(ProblemBatch):
         elif steps - self._within_tol[p] > MOST_EXTRA_STEPS and violation > self.tol * r:
             self.stop[p] = "no margin"
 
-    def results(self) -> list[SvmFit]:
+    def results(self) -> Sequence[SvmFit]:
         """The fits; those of nu-SVCs are divided by r."""
         fits = []
         for p, fit in enumerate(super().results()):

@@ -142,6 +142,14 @@ def make_feasible(start: Vector, y: Vector, box: Vector) -> Vector:
     return alpha
 
 
+@njit(cache=True, nogil=True)
+def make_all_feasible(starts: Codes, chosen: Codes, y: Vector, box: Vector, alpha: Vector) -> None:
+    """`make_feasible` for some problems, whose rows begin at `starts`, in place."""
+    for p in chosen:
+        own = slice(starts[p], starts[p + 1])
+        alpha[own] = make_feasible(alpha[own], y[own], box[own])
+
+
 def ticks_of(n_problems: int) -> int:
     """Progress steps of each of many problems."""
     return TICKS if n_problems <= TICKS else 1

@@ -99,7 +99,7 @@ def solve_on_held(
     rule: StoppingRule,
     monitor: FitMonitor,
     threads: int,
-) -> list[SvmFit]:
+) -> Sequence[SvmFit]:
     """Solve every problem over a matrix in memory."""
     n, fetch = gram.shape[0], fetch_held(gram)
     batch = ProblemBatch(gram, problems, rule, monitor)
@@ -132,7 +132,7 @@ def solve_on_rows(
     rule: StoppingRule,
     monitor: FitMonitor,
     threads: int,
-) -> list[SvmFit]:
+) -> Sequence[SvmFit]:
     """Solve every problem over a matrix that computes its rows when they are fetched."""
     batch, fetch = ProblemBatch(gram, problems, rule, monitor), fetch_computed(gram)
     with blas_on_one_thread():
@@ -167,7 +167,7 @@ def fetch_computed(gram: RowMatrix) -> FetchRows:
 
 def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
     """Set the initial coefficients of problems that have some, and their errors."""
-    for p in batch.warm_starts():
+    for p in batch.warm_starts().tolist():
         first, alpha = batch.arrays.starts[p], batch.arrays.state[ALPHA, batch.span(p)]
         support = np.flatnonzero(alpha)
         for part in row_blocks(len(support), capacity):
@@ -182,7 +182,7 @@ def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
 
 def _begin_on_held(gram: HeldMatrix, batch: ProblemBatch, threads: int) -> None:
     """`begin` over a matrix in memory."""
-    warm = np.fromiter(batch.warm_starts(), np.int64)
+    warm = batch.warm_starts()
 
     def run(chosen: Codes) -> None:
         size = batch.largest + 3
