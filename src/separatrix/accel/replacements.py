@@ -143,5 +143,6 @@ CLASSES: dict[str, tuple[str, str]] = {
     "sklearn.model_selection._search": ("Parallel", "workers:parallel"),
     "sklearn.model_selection._validation": ("Parallel", "workers:parallel"),
     "sklearn.neighbors._classification": ("_mode", "deferred:row_modes"),
+    "scipy._lib._array_api": ("FunctionDoc", "deferred:plain_docs"),
     "joblib.parallel": ("BatchedCalls", "workers:batched_calls"),
 }
