@@ -18,6 +18,9 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from separatrix.accel.replacements import FRAMES
+from separatrix.accel.shortcuts import not_of_arrays
+
 STATS = ("scipy.stats", "scipy.stats.mstats")
 NUMPY = ("numpy.f2py", "numpy.testing")
 OPTIMIZE = ("scipy.optimize", "scipy.optimize._linesearch")
@@ -34,6 +37,7 @@ SKLEARN: dict[tuple[str, ...], str] = {  # what is imported for later, and modul
     ("scipy.io",): "datasets._olivetti_faces",
     ("scipy.fft",): "kernel_approximation",
     ("pandas",): "utils.fixes",
+    ("narwhals", "narwhals.stable", FRAMES): "compose._column_transformer utils._indexing utils.validation",
 }
 DEFERRED: dict[str, tuple[str, ...]] = {  # modules, and what they import for later
     "joblib.memory": ("asyncio",),
@@ -95,6 +99,11 @@ class _Placeholder(ModuleType):
     """A module that is imported when something of it is used."""
 
     def __getattr__(self, name: str) -> Any:
+        part = sys.modules.get(f"{self.__name__}.{name}")
+        if isinstance(part, _Placeholder):
+            return part
+        if self.__name__ == FRAMES and name == "dependencies":
+            return _CHECKS
         caller = sys._getframe(1)
         if caller.f_code.co_name == "<module>" and caller.f_globals.get("__name__") in DEFERRED:
             if name.startswith("__"):  # asked for by the import statement itself
@@ -129,6 +138,22 @@ class _Name:
         return getattr(_load(self._home), self._name)
 
 
+class _FrameChecks:
+    """`dependencies` of narwhals, which need not be loaded to tell that arrays are no frames."""
+
+    def __init__(self) -> None:
+        self.is_into_dataframe = not_of_arrays(
+            lambda native: bool(_load(FRAMES).dependencies.is_into_dataframe(native))
+        )
+        self.is_into_series = not_of_arrays(
+            lambda native: bool(_load(FRAMES).dependencies.is_into_series(native))
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_load(FRAMES).dependencies, name)
+
+
+_CHECKS = _FrameChecks()
 _PLACEHOLDERS: dict[str, _Placeholder] = {}
 
 
