@@ -24,7 +24,9 @@ from separatrix.accel.shortcuts import not_of_arrays
 STATS = ("scipy.stats", "scipy.stats.mstats")
 NUMPY = ("numpy.f2py", "numpy.testing")
 OPTIMIZE = ("scipy.optimize", "scipy.optimize._linesearch")
-SKLEARN: dict[tuple[str, ...], str] = {  # what is imported for later, and modules of scikit-learn that do so
+SKLEARN: dict[
+    tuple[str, ...], str
+] = {  # what is imported for later, and modules of scikit-learn that do so
     STATS: """_loss.link covariance._robust_covariance feature_selection._univariate_selection impute._iterative
         inspection._partial_dependence inspection._plot.partial_dependence isotonic metrics._ranking
         model_selection._search preprocessing._data utils.fixes""",
@@ -37,7 +39,11 @@ SKLEARN: dict[tuple[str, ...], str] = {  # what is imported for later, and modul
     ("scipy.io",): "datasets._olivetti_faces",
     ("scipy.fft",): "kernel_approximation",
     ("pandas",): "utils.fixes",
-    ("narwhals", "narwhals.stable", FRAMES): "compose._column_transformer utils._indexing utils.validation",
+    (
+        "narwhals",
+        "narwhals.stable",
+        FRAMES,
+    ): "compose._column_transformer utils._indexing utils.validation",
 }
 DEFERRED: dict[str, tuple[str, ...]] = {  # modules, and what they import for later
     "joblib.memory": ("asyncio",),

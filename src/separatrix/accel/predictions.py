@@ -14,14 +14,15 @@ from separatrix.accel.searches import Solved, find_candidates, give_methods, may
 NAMES = ("predict", "decision_function", "predict_proba")
 
 
-def serve_predictions(calls: list[Any], workers: float) -> list[Any]:
+def serve_predictions(calls: list[Any], workers: float, in_process: bool) -> list[Any]:
     """The predictions of each call, None where scikit-learn is to compute them."""
     if not all(len(args) == 7 and not more for _, args, more in calls):  # of another version
         return [None] * len(calls)
     as_search = [_as_search(*call) for call in calls]
     if not all(may_be_served(call) and call[2]["method"] in NAMES for call in as_search):
         return [None] * len(calls)
-    return serve(as_search, find_candidates(as_search), workers, _predict_solved)
+    candidates = find_candidates(as_search)
+    return serve(as_search, candidates, workers, in_process=in_process, answer=_predict_solved)
 
 
 def _as_search(function: Any, args: Any, _more: Any) -> Any:

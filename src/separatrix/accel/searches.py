@@ -8,6 +8,7 @@ scikit-learn's own function scores the solved models, so that tables and message
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _get_feature_names
 
 from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs
@@ -31,6 +33,7 @@ SOLVERS = {  # of the last step, by name: where it is defined, and what solves i
     "SVC": ("sklearn.svm._classes", "svc_cells:solve_svc_cells"),
     "KNeighborsClassifier": ("sklearn.neighbors._classification", "neighbor_cells:solve_cells"),
 }
+SEEDED = ("SVC",)  # of these, whose fits draw a seed, also if they do not use it
 LIBRARIES = ("builtins", "numpy", "scipy", "pandas", "polars", "pyarrow")  # of samples and labels
 
 
@@ -103,13 +106,14 @@ def _kind(estimator: Any) -> str | None:
 
 
 def serve(
-    calls: list[Any], candidates: list[Candidate], workers: float = 0.0, answer: Any = None
-) -> list[Any]:
+    calls: list[Any], candidates: list[Candidate], workers: float = 0.0, *,
+    in_process: bool = True, answer: Any = None,
+) -> list[Any]:  # fmt: skip
     """The result of each call, None where scikit-learn is to compute it.
 
     Candidates may be of several kinds, of which some are served. `workers` are the seconds that processes
-    take to start for calls that are left to scikit-learn. `answer` makes the result of a call whose model
-    is solved; without it, scores.
+    take to start for calls that are left to scikit-learn, and `in_process` whether these would run in this
+    one. `answer` makes the result of a call whose model is solved; without it, scores.
     """
     results: list[Any] = [None] * len(calls)
     kinds = {one.kind: None for one in candidates}
@@ -117,7 +121,9 @@ def serve(
         if kind is not None:
             numbers = [number for number, one in enumerate(candidates) if one.kind == kind]
             start_up = workers if len(kinds) == 1 else 0.0
-            _serve_kind(kind, calls, candidates, numbers, results, start_up, answer or _score_solved)
+            _serve_kind(
+                kind, calls, candidates, numbers, results, start_up, answer or _score_solved, in_process
+            )  # fmt: skip
     return results
 
 
@@ -150,7 +156,7 @@ def _candidate(estimator: Any, parameters: Any) -> Candidate:
 
 def _serve_kind(
     kind: str, calls: list[Any], candidates: list[Candidate], numbers: list[int], results: list[Any],
-    start_up: float, answer: Callable[[Any, Solved], Any],
+    start_up: float, answer: Callable[[Any, Solved], Any], in_process: bool,
 ) -> None:  # fmt: skip
     """Write the results of calls of one kind, all of them or none."""
     start = perf_counter()
@@ -163,9 +169,15 @@ def _serve_kind(
     found = {}
     try:
         require_worth(expected, SEARCH)
+        if getattr(y, "ndim", 1) != 1:
+            raise NotServed("labels that are a table")
+        _get_feature_names(X)  # an error if they are of several types
         cells = cells_of(calls, candidates, numbers)
         solve: Solve = load(SOLVERS[kind][1])
-        with drawing_nothing():
+        with drawing_nothing(), warnings.catch_warnings():
+            warnings.filterwarnings(
+                "error", "Scoring failed", UserWarning
+            )  # scikit-learn will say so
             for number, solved in solve(X, y, cells):
                 found[number] = answer(calls[number], solved)
     except Exception as error:
@@ -173,11 +185,20 @@ def _serve_kind(
         note_missed(error, expected, SEARCH)
         return
     seconds = perf_counter() - start
+    if in_process and kind in SEEDED:
+        _draw_seeds(candidates, found)
     for number, result in found.items():
         if isinstance(result, dict) and "fit_time" in result:  # the cells share their work
             result["fit_time"] += seconds / len(found)
         results[number] = result
     count_ours(label, seconds, expected, len(found))
+
+
+def _draw_seeds(candidates: list[Candidate], numbers: Iterable[int]) -> None:
+    """Draw from NumPy's global generator what the fits would have: a seed each, which changes nothing."""
+    for number in numbers:
+        if candidates[number].model.random_state is None:
+            np.random.randint(np.iinfo("i").max)  # noqa: NPY002
 
 
 def cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) -> list[Cell]:

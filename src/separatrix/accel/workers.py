@@ -51,7 +51,7 @@ def parallel(original: type) -> type:
                 from separatrix.accel.predictions import serve_predictions
 
                 gathered = [first, *calls]
-                answers = serve_predictions(gathered, _starting(self))
+                answers = serve_predictions(gathered, _starting(self), not _starts_processes(self))
                 return _with_theirs(gathered, answers, super().__call__)
             from separatrix.accel.searches import (
                 find_candidates,
@@ -63,7 +63,9 @@ def parallel(original: type) -> type:
                 return super().__call__(chain([first], calls))
             gathered = [first, *calls]
             candidates = find_candidates(gathered)
-            answers = serve(gathered, candidates, _starting(self))
+            answers = serve(
+                gathered, candidates, _starting(self), in_process=not _starts_processes(self)
+            )
             if self._effective_n_jobs() == 1 and None in answers:
                 from separatrix.accel.shared_steps import share_steps
 
@@ -78,8 +80,14 @@ def _starting(parallel: Any) -> float:
     """Seconds that worker processes will take to start and to import scikit-learn."""
     loky = sys.modules.get("joblib.externals.loky.reusable_executor")
     started = getattr(getattr(loky, "_executor", None), "_processes", None)
-    processes = parallel._effective_n_jobs() > 1 and "Loky" in type(parallel._backend).__name__
-    return STARTING if processes and not started else 0.0
+    loky_is_used = "Loky" in type(parallel._backend).__name__
+    return STARTING if loky_is_used and _starts_processes(parallel) and not started else 0.0
+
+
+def _starts_processes(parallel: Any) -> bool:
+    """Whether calls run in other processes, or on other machines."""
+    here = ("SequentialBackend", "ThreadingBackend")
+    return parallel._effective_n_jobs() > 1 and type(parallel._backend).__name__ not in here
 
 
 def _with_theirs(calls: list[Any], answers: list[Any], run: Callable[[list[Any]], Any]) -> Any:
