@@ -16,7 +16,8 @@ import sys
 from separatrix import accel
 accel.patch()
 import sklearn.calibration, sklearn.inspection, sklearn.model_selection, sklearn.preprocessing, sklearn.svm
-heavy = [name for name in ("pandas", "scipy.stats", "scipy.stats._stats_py", "scipy.optimize", "narwhals", "asyncio") if name in sys.modules]
+names = "pandas scipy.stats scipy.stats._stats_py scipy.optimize narwhals asyncio".split()
+heavy = [name for name in names if name in sys.modules]
 assert not heavy, heavy
 """
 USES = """
@@ -56,9 +57,11 @@ print(neighbors.NeighborhoodComponentsAnalysis(max_iter=5, random_state=0).fit(X
 print(gaussian_process.GaussianProcessClassifier().fit(X, y).score(X, y))
 print(gaussian_process.GaussianProcessRegressor().fit(X, y).score(X, y) > 0.9)
 print(neural_network.MLPClassifier(4, solver="lbfgs", random_state=0, max_iter=20).fit(X, y).score(X, y))
-for model in (linear_model.HuberRegressor(), linear_model.QuantileRegressor(), linear_model.PoissonRegressor(),
-              linear_model.LassoLarsCV(), linear_model.Ridge(positive=True), linear_model.LinearRegression(positive=True),
-              isotonic.IsotonicRegression()):
+from sklearn.linear_model import (
+    HuberRegressor, LassoLarsCV, LinearRegression, PoissonRegressor, QuantileRegressor, Ridge
+)
+for model in (HuberRegressor(), QuantileRegressor(), PoissonRegressor(), LassoLarsCV(), Ridge(positive=True),
+              LinearRegression(positive=True), isotonic.IsotonicRegression()):
     data = X[:, 0] if "Isotonic" in repr(model) else X
     print(model, model.fit(data, y).predict(data).sum().round(3))
 for solver in ("lbfgs", "newton-cg", "newton-cholesky", "liblinear"):

@@ -1,4 +1,4 @@
-"""The promise of the switch: no new error, no changed answer, and what a program does later does not change."""
+"""The promise of the switch: no new error, no changed answer, nor one of what a program does later."""
 
 import numpy as np
 import pandas as pd
@@ -96,7 +96,7 @@ def test_scores_that_fail_warn_as_in_scikit_learn():
     for switch in (False, True):
         if switch:
             accel.patch()
-        with pytest.warns(UserWarning) as caught:
+        with pytest.warns(UserWarning, match="Scoring failed") as caught:
             scores = cross_val_score(SVC(), X, Y, cv=3, scoring="neg_brier_score")
         assert np.isnan(scores).all()
         found.append([str(one.message)[:110] for one in caught])

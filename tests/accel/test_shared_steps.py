@@ -147,6 +147,12 @@ def _kept(values, kept):
         ),
         (logistic(StandardScaler()), {"scoring": lambda m, A, y: m.score(A, y)}, "a function as the score"),
         (logistic(StandardScaler().set_output(transform="pandas")), {}, "steps that return no array"),
+        (
+            # no name to be pickled by, and an array whose middle is not written out
+            logistic(FunctionTransformer(lambda A, kept: A, kw_args={"kept": np.arange(2000)})),
+            {},
+            "steps that cannot be compared",
+        ),
     ],
 )  # fmt: skip
 def test_what_could_differ_is_left_to_scikit_learn(model, options, reason):

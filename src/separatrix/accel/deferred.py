@@ -1,7 +1,7 @@
 """Imports that scikit-learn makes at start-up and most programs never use: they wait for their first use.
 
-pandas and `scipy.stats` take two fifths of the time to import scikit-learn. While a module of the table
-below is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if
+pandas, `scipy.stats`, `scipy.optimize` and others take two thirds of the time to import scikit-learn. While a
+module of the table below is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if
 nobody had imported them. What the module kept of a placeholder loads the real one when it is used.
 Programs that import them, before or after, get the real ones.
 """
@@ -24,11 +24,10 @@ from separatrix.accel.shortcuts import not_of_arrays
 STATS = ("scipy.stats", "scipy.stats.mstats")
 NUMPY = ("numpy.f2py", "numpy.testing")
 OPTIMIZE = ("scipy.optimize", "scipy.optimize._linesearch")
-SKLEARN: dict[
-    tuple[str, ...], str
-] = {  # what is imported for later, and modules of scikit-learn that do so
-    STATS: """_loss.link covariance._robust_covariance feature_selection._univariate_selection impute._iterative
-        inspection._partial_dependence inspection._plot.partial_dependence isotonic metrics._ranking
+# What is imported for later, and the modules of scikit-learn that do so
+SKLEARN: dict[tuple[str, ...], str] = {
+    STATS: """_loss.link covariance._robust_covariance feature_selection._univariate_selection
+        impute._iterative inspection._partial_dependence inspection._plot.partial_dependence isotonic metrics._ranking
         model_selection._search preprocessing._data utils.fixes""",
     OPTIMIZE: """calibration gaussian_process._gpc gaussian_process._gpr isotonic linear_model._base
         linear_model._glm._newton_solver linear_model._glm.glm linear_model._huber linear_model._logistic
@@ -47,6 +46,7 @@ SKLEARN: dict[
 }
 DEFERRED: dict[str, tuple[str, ...]] = {  # modules, and what they import for later
     "joblib.memory": ("asyncio",),
+    "numba.core.config": ("yaml",),
     "joblib.externals.loky.backend.utils": ("psutil",),
     "joblib.externals.loky.process_executor": ("psutil",),
     "scipy._lib.array_api_compat.numpy": NUMPY,

@@ -138,8 +138,8 @@ TARGETS: dict[str, list[Target]] = {
     ),
 }
 
-# Names of modules, or of their classes, that get another value, and "module:function" that makes it from the old one
 FRAMES = "narwhals.stable.v2"
+# Names in modules, or in their classes, that get another value, and "module:function" that makes it of the old
 VALUES: dict[str, dict[str, str]] = {
     "sklearn.base": {"BaseEstimator._get_param_names": "shortcuts:parameter_names"},
     "sklearn.externals.array_api_compat.common._aliases": {"_unique_kwargs": "shortcuts:kept"},

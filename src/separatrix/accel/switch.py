@@ -13,7 +13,7 @@ from typing import Any
 
 from separatrix.accel.deferred import DEFERRED, deferred_imports
 from separatrix.accel.dispatch import replace
-from separatrix.accel.replacements import VALUES, TARGETS
+from separatrix.accel.replacements import TARGETS, VALUES
 from separatrix.accel.switch_state import SETTINGS
 
 VARIABLE = "SEPARATRIX_ACCEL"  # of the environment: processes started from here are patched as well
