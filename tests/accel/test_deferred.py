@@ -60,8 +60,8 @@ print(neural_network.MLPClassifier(4, solver="lbfgs", random_state=0, max_iter=2
 from sklearn.linear_model import (
     HuberRegressor, LassoLarsCV, LinearRegression, PoissonRegressor, QuantileRegressor, Ridge
 )
-for model in (HuberRegressor(), QuantileRegressor(), PoissonRegressor(), LassoLarsCV(), Ridge(positive=True),
-              LinearRegression(positive=True), isotonic.IsotonicRegression()):
+for model in (HuberRegressor(), QuantileRegressor(), PoissonRegressor(), LassoLarsCV(),
+              Ridge(positive=True), LinearRegression(positive=True), isotonic.IsotonicRegression()):
     data = X[:, 0] if "Isotonic" in repr(model) else X
     print(model, model.fit(data, y).predict(data).sum().round(3))
 for solver in ("lbfgs", "newton-cg", "newton-cholesky", "liblinear"):

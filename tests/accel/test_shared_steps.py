@@ -149,7 +149,7 @@ def _kept(values, kept):
         (logistic(StandardScaler().set_output(transform="pandas")), {}, "steps that return no array"),
         (
             # no name to be pickled by, and an array whose middle is not written out
-            logistic(FunctionTransformer(lambda A, kept: A, kw_args={"kept": np.arange(2000)})),
+            logistic(StandardScaler(), FunctionTransformer(lambda A, kept: A, kw_args={"kept": np.arange(2000)})),
             {},
             "steps that cannot be compared",
         ),

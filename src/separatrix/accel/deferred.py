@@ -1,9 +1,9 @@
 """Imports that scikit-learn makes at start-up and most programs never use: they wait for their first use.
 
-pandas, `scipy.stats`, `scipy.optimize` and others take two thirds of the time to import scikit-learn. While a
-module of the table below is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if
-nobody had imported them. What the module kept of a placeholder loads the real one when it is used.
-Programs that import them, before or after, get the real ones.
+pandas, `scipy.stats`, `scipy.optimize` and others take more than half of the time to import scikit-learn.
+While a module of the table below is executed, a placeholder is in their place in `sys.modules`; afterwards
+they are as absent as if nobody had imported them. What the module kept of a placeholder loads the real one
+when it is used. Programs that import them, before or after, get the real ones.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ OPTIMIZE = ("scipy.optimize", "scipy.optimize._linesearch")
 # What is imported for later, and the modules of scikit-learn that do so
 SKLEARN: dict[tuple[str, ...], str] = {
     STATS: """_loss.link covariance._robust_covariance feature_selection._univariate_selection
-        impute._iterative inspection._partial_dependence inspection._plot.partial_dependence isotonic metrics._ranking
-        model_selection._search preprocessing._data utils.fixes""",
+        impute._iterative inspection._partial_dependence inspection._plot.partial_dependence isotonic
+        metrics._ranking model_selection._search preprocessing._data utils.fixes""",
     OPTIMIZE: """calibration gaussian_process._gpc gaussian_process._gpr isotonic linear_model._base
         linear_model._glm._newton_solver linear_model._glm.glm linear_model._huber linear_model._logistic
         linear_model._quantile linear_model._ridge metrics.cluster._bicluster neighbors._nca

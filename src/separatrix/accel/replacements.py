@@ -139,7 +139,7 @@ TARGETS: dict[str, list[Target]] = {
 }
 
 FRAMES = "narwhals.stable.v2"
-# Names in modules, or in their classes, that get another value, and "module:function" that makes it of the old
+# Names in modules, or in their classes, that get another value, and "module:function" that makes it
 VALUES: dict[str, dict[str, str]] = {
     "sklearn.base": {"BaseEstimator._get_param_names": "shortcuts:parameter_names"},
     "sklearn.externals.array_api_compat.common._aliases": {"_unique_kwargs": "shortcuts:kept"},
