@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
@@ -73,6 +74,7 @@ class Inherited(np.ndarray):
     [
         (np.zeros((2, 2)), False),
         ([1, 2], False),
+        (csr_array(np.eye(2)), False),
         (np.zeros(3).view(Inherited), False),
         (pd.DataFrame({"a": [1]}), True),
         (pd.Series([1]), True),
@@ -89,6 +91,7 @@ def test_names_of_features_are_read_with_frames_imported_late():
     program = (
         "from separatrix import accel\naccel.patch()\nimport sys, sklearn.svm, numpy\n"
         "sklearn.svm.SVC().fit([[0.0], [1.0]], [0, 1]).predict(numpy.zeros((2, 1)))\n"
+        "import scipy.sparse\nsklearn.svm.SVC().fit(scipy.sparse.csr_matrix([[0.0], [1.0]]), ['a', 'b'])\n"
         "assert 'narwhals' not in sys.modules\n"
         "import pandas\nframe = pandas.DataFrame({'a': [0.0, 1.0]})\n"
         "assert sklearn.svm.SVC().fit(frame, [0, 1]).feature_names_in_.tolist() == ['a']\n"

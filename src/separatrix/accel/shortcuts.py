@@ -6,12 +6,13 @@ array is a data frame, and a tenth into signatures of its own functions. The ans
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from types import FunctionType
 from typing import Any
 from weakref import ReferenceType, WeakKeyDictionary, ref
+
+LIBRARIES = ("builtins", "numpy", "scipy")
 
 _NAMES: WeakKeyDictionary[type, tuple[ReferenceType[Any], list[str]]] = WeakKeyDictionary()
 
@@ -38,12 +39,11 @@ def kept(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def not_of_arrays(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Whether something is a frame, or a series: NumPy's arrays and lists are not."""
+    """Whether something is a frame, or a series: what Python, NumPy and SciPy define is not."""
 
     @wraps(original)
     def is_one(native: Any) -> bool:
-        if type(native) is list or type(native) is sys.modules["numpy"].ndarray:
-            return False
-        return original(native)
+        home = str(type(native).__module__).partition(".")[0]
+        return home not in LIBRARIES and original(native)
 
     return is_one
