@@ -27,6 +27,8 @@ from separatrix.accel import costs, counters
 from separatrix.accel.dispatch import LOADING  # as it is before a test changes it
 from separatrix.accel.replacements import SEARCH
 
+pytestmark = pytest.mark.usefixtures("all_served")
+
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS, NUMBERS = DIGITS[:400], NUMBERS[:400]
 X, Y = load_breast_cancer(return_X_y=True)
@@ -83,16 +85,6 @@ SEARCHES = {
         ), X, Y,
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _counted(monkeypatch):
-    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds, worth: True)
-    monkeypatch.setattr("separatrix.accel.dispatch.LOADING", 0.0)
-    counters.reset()
-    yield
-    accel.unpatch()
-    counters.reset()
 
 
 def served():

@@ -43,6 +43,8 @@ def logistic(*steps):
     return make_pipeline(*steps, LogisticRegression(max_iter=300))
 
 
+# no name to be pickled by, and an array whose middle is not written out
+NAMELESS = FunctionTransformer(lambda A, kept: A, kw_args={"kept": np.arange(2000)})
 C = {"logisticregression__C": [0.1, 1.0, 10.0]}
 SEARCHES = {
     "chosen features": (
@@ -147,6 +149,11 @@ def _kept(values, kept):
         ),
         (logistic(StandardScaler()), {"scoring": lambda m, A, y: m.score(A, y)}, "a function as the score"),
         (logistic(StandardScaler().set_output(transform="pandas")), {}, "steps that return no array"),
+        (
+            logistic(StandardScaler(), NAMELESS),
+            {},
+            "steps that cannot be compared",
+        ),
     ],
 )  # fmt: skip
 def test_what_could_differ_is_left_to_scikit_learn(model, options, reason):

@@ -10,17 +10,9 @@ from separatrix import accel
 from separatrix.accel import counters
 from separatrix.accel.neighbor_search import MOST_TIED
 
+pytestmark = pytest.mark.usefixtures("all_served")
+
 DIGITS, NUMBERS = load_digits(return_X_y=True)  # whole numbers: some distances are equal
-
-
-@pytest.fixture(autouse=True)
-def _served(monkeypatch):
-    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds, worth: True)
-    monkeypatch.setattr("separatrix.accel.dispatch.LOADING", 0.0)
-    counters.reset()
-    yield
-    accel.unpatch()
-    counters.reset()
 
 
 @pytest.mark.parametrize("k", [2, 5])

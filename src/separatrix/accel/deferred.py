@@ -1,9 +1,9 @@
 """Imports that scikit-learn makes at start-up and most programs never use: they wait for their first use.
 
-pandas and `scipy.stats` take two fifths of the time to import scikit-learn. While a module of the table
-below is executed, a placeholder is in their place in `sys.modules`; afterwards they are as absent as if
-nobody had imported them. What the module kept of a placeholder loads the real one when it is used.
-Programs that import them, before or after, get the real ones.
+pandas, `scipy.stats`, `scipy.optimize` and others take more than half of the time to import scikit-learn.
+While a module of the table below is executed, a placeholder is in their place in `sys.modules`; afterwards
+they are as absent as if nobody had imported them. What the module kept of a placeholder loads the real one
+when it is used. Programs that import them, before or after, get the real ones.
 """
 
 from __future__ import annotations
@@ -18,25 +18,44 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from separatrix.accel.replacements import FRAMES
+from separatrix.accel.shortcuts import not_of_arrays
+
 STATS = ("scipy.stats", "scipy.stats.mstats")
-DEFERRED: dict[str, tuple[str, ...]] = {  # modules of scikit-learn, and what they import for later
-    "sklearn.utils.fixes": (*STATS, "pandas"),
-    **dict.fromkeys(
-        (
-            "sklearn._loss.link",
-            "sklearn.covariance._robust_covariance",
-            "sklearn.feature_selection._univariate_selection",
-            "sklearn.impute._iterative",
-            "sklearn.inspection._partial_dependence",
-            "sklearn.inspection._plot.partial_dependence",
-            "sklearn.isotonic",
-            "sklearn.metrics._ranking",
-            "sklearn.model_selection._search",
-            "sklearn.preprocessing._data",
-        ),
-        STATS,
-    ),
+NUMPY = ("numpy.f2py", "numpy.testing")
+OPTIMIZE = ("scipy.optimize", "scipy.optimize._linesearch")
+# What is imported for later, and the modules of scikit-learn that do so
+SKLEARN: dict[tuple[str, ...], str] = {
+    STATS: """_loss.link covariance._robust_covariance feature_selection._univariate_selection
+        impute._iterative inspection._partial_dependence inspection._plot.partial_dependence isotonic
+        metrics._ranking model_selection._search preprocessing._data utils.fixes""",
+    OPTIMIZE: """calibration gaussian_process._gpc gaussian_process._gpr isotonic linear_model._base
+        linear_model._glm._newton_solver linear_model._glm.glm linear_model._huber linear_model._logistic
+        linear_model._quantile linear_model._ridge metrics.cluster._bicluster neighbors._nca
+        neural_network._multilayer_perceptron utils.optimize""",
+    ("scipy.interpolate",): "isotonic linear_model._least_angle preprocessing._polynomial",
+    ("scipy.integrate",): "metrics._ranking",
+    ("scipy.io",): "datasets._olivetti_faces",
+    ("scipy.fft",): "kernel_approximation",
+    ("pandas",): "utils.fixes",
+    (
+        "narwhals",
+        "narwhals.stable",
+        FRAMES,
+    ): "compose._column_transformer utils._indexing utils.validation",
 }
+DEFERRED: dict[str, tuple[str, ...]] = {  # modules, and what they import for later
+    "joblib.memory": ("asyncio",),
+    "numba.core.config": ("yaml",),
+    "joblib.externals.loky.backend.utils": ("psutil",),
+    "joblib.externals.loky.process_executor": ("psutil",),
+    "scipy._lib.array_api_compat.numpy": NUMPY,
+    "sklearn.externals.array_api_compat.numpy": NUMPY,
+}
+for _wanted, _importers in SKLEARN.items():
+    for _importer in _importers.split():
+        _name = f"sklearn.{_importer}"
+        DEFERRED[_name] = (*DEFERRED.get(_name, ()), *_wanted)
 
 WIDEST = 1000  # class codes whose votes are counted in a table
 _LOCK = Lock()
@@ -58,7 +77,10 @@ def _put(name: str) -> bool:
     with _LOCK:
         if name in sys.modules or (parent not in sys.modules and find_spec(parent) is None):
             return False
-        sys.modules[name] = _PLACEHOLDERS.setdefault(name, _Placeholder(name))
+        placeholder = sys.modules[name] = _PLACEHOLDERS.setdefault(name, _Placeholder(name))
+        above, last = _place(name)
+        if above is not None:  # else a package that imports its parts when asked would ask again
+            vars(above).setdefault(last, placeholder)
         return True
 
 
@@ -67,12 +89,27 @@ def _remove(names: Any) -> None:
         for name in names:
             if isinstance(sys.modules.get(name), _Placeholder):
                 del sys.modules[name]
+            above, last = _place(name)
+            if above is not None and isinstance(vars(above).get(last), _Placeholder):
+                delattr(above, last)
+
+
+def _place(name: str) -> tuple[ModuleType | None, str]:
+    """The package that a module is an attribute of, if it is imported, and the attribute."""
+    package, _, last = name.rpartition(".")
+    above = sys.modules.get(package)
+    return (None if isinstance(above, _Placeholder) else above), last
 
 
 class _Placeholder(ModuleType):
     """A module that is imported when something of it is used."""
 
     def __getattr__(self, name: str) -> Any:
+        part = sys.modules.get(f"{self.__name__}.{name}")
+        if isinstance(part, _Placeholder):
+            return part
+        if self.__name__ == FRAMES and name == "dependencies":
+            return _CHECKS
         caller = sys._getframe(1)
         if caller.f_code.co_name == "<module>" and caller.f_globals.get("__name__") in DEFERRED:
             if name.startswith("__"):  # asked for by the import statement itself
@@ -92,12 +129,37 @@ class _Name:
             ranks = lowest_ranks(*args, **more)
             if ranks is not None:
                 return ranks
-        return getattr(_load(self._home), self._name)(*args, **more)
+        return self._real()(*args, **more)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(getattr(_load(self._home), self._name), name)
+        return getattr(self._real(), name)
+
+    def __instancecheck__(self, one: Any) -> bool:
+        return isinstance(one, self._real())
+
+    def __subclasscheck__(self, one: Any) -> bool:
+        return issubclass(one, self._real())
+
+    def _real(self) -> Any:
+        return getattr(_load(self._home), self._name)
 
 
+class _FrameChecks:
+    """`dependencies` of narwhals, which need not be loaded to tell that arrays are no frames."""
+
+    def __init__(self) -> None:
+        self.is_into_dataframe = not_of_arrays(
+            lambda native: bool(_load(FRAMES).dependencies.is_into_dataframe(native))
+        )
+        self.is_into_series = not_of_arrays(
+            lambda native: bool(_load(FRAMES).dependencies.is_into_series(native))
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_load(FRAMES).dependencies, name)
+
+
+_CHECKS = _FrameChecks()
 _PLACEHOLDERS: dict[str, _Placeholder] = {}
 
 
@@ -105,6 +167,28 @@ def _load(name: str) -> ModuleType:
     """The real module."""
     _remove(_PLACEHOLDERS)
     return import_module(name)
+
+
+def plain_docs(_original: type) -> type:
+    """`FunctionDoc` of SciPy's decorators, which take a tenth of the import to add a note to docstrings.
+
+    The note stands at the end of the text, which is not taken apart for it.
+    """
+
+    class FunctionDoc:
+        def __init__(self, function: Any) -> None:
+            self.notes: list[str] = []
+            text = (function.__doc__ or "").lstrip()
+            signed = text.startswith(f"{function.__name__}(")
+            self.text = text if signed else f"\n{text}"  # the first line is taken off
+
+        def __getitem__(self, _section: str) -> list[str]:
+            return self.notes
+
+        def __str__(self) -> str:
+            return "\n\n".join([self.text.rstrip(), *self.notes])
+
+    return FunctionDoc
 
 
 def row_modes(original: Callable[..., Any]) -> Callable[..., Any]:

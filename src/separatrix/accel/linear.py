@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def linear_svc(
         fit_intercept=fit_intercept,
         intercept_scaling=float(intercept_scaling),
         class_weight=dict(enumerate(factors.tolist())),
-        random_state=check_random_state(random_state).randint(np.iinfo("i").max),
+        random_state=draw_seed(deepcopy(check_random_state(random_state))),
         max_iter=max_iter,
     )
     with warnings.catch_warnings(record=True) as caught:
@@ -75,6 +76,7 @@ def linear_svc(
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
         prefer_theirs("did not converge")
         warnings.warn(UNFINISHED["liblinear"], ConvergenceWarning, stacklevel=4)
+    draw_seed(check_random_state(random_state))
     coef, intercept = model.coef_, model.intercept_
     if multi_class == "crammer_singer" and len(classes) == 2:  # scikit-learn takes the difference
         coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
@@ -94,7 +96,6 @@ def logistic_liblinear(
     if len(classes) != 2 or (fit_intercept and intercept_scaling <= 0):
         raise LeftToThem("an error of scikit-learn")
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
-    check_random_state(random_state).randint(np.iinfo("i").max)  # as theirs
     weights = _weights(sample_weight, X) * factors[codes]
     if fit_intercept:
         constant = np.full((X.shape[0], 1), float(intercept_scaling))
@@ -104,6 +105,7 @@ def logistic_liblinear(
         tol=min(tol, 1e-4), max_iter=max_iter, start=None,
     )[0]  # fmt: skip
     _require_converged([found], "liblinear", max_iter)
+    draw_seed(check_random_state(random_state))
     coef: Matrix = found.theta
     intercept: Any = 0.0
     if fit_intercept:
@@ -146,11 +148,19 @@ def logistic_path(
         solver="newton-cholesky" if "newton" in solver and penalty != "l1" else "auto",
     )  # fmt: skip
     _require_converged(fits, solver, max_iter)
+    if solver in ("sag", "saga"):
+        for _ in fits:
+            draw_seed(check_random_state(random_state), lowest=1)
     thetas = np.stack([fit.theta for fit in fits]).astype(X.dtype)
     if len(classes) == 2:
         thetas = thetas[:, 0]
     n_iter = np.array([min(fit.n_iter, max_iter) for fit in fits], dtype=np.int32)
     return (thetas, np.asarray(Cs), n_iter)
+
+
+def draw_seed(random: np.random.RandomState, lowest: int = 0) -> int:
+    """A seed, drawn as scikit-learn draws it: what a program draws later must not change."""
+    return int(random.randint(lowest, np.iinfo("i").max))
 
 
 def _require_served(X: Any, solver: str, callback_ctx: Any, estimator: Any, verbose: int) -> None:

@@ -138,10 +138,18 @@ TARGETS: dict[str, list[Target]] = {
     ),
 }
 
-# Names of modules that get another class or function, and "module:function" that makes it from the old one
-CLASSES: dict[str, tuple[str, str]] = {
-    "sklearn.model_selection._search": ("Parallel", "workers:parallel"),
-    "sklearn.model_selection._validation": ("Parallel", "workers:parallel"),
-    "sklearn.neighbors._classification": ("_mode", "deferred:row_modes"),
-    "joblib.parallel": ("BatchedCalls", "workers:batched_calls"),
+FRAMES = "narwhals.stable.v2"
+# Names in modules, or in their classes, that get another value, and "module:function" that makes it
+VALUES: dict[str, dict[str, str]] = {
+    "sklearn.base": {"BaseEstimator._get_param_names": "shortcuts:parameter_names"},
+    "sklearn.externals.array_api_compat.common._aliases": {"_unique_kwargs": "shortcuts:kept"},
+    "sklearn.model_selection._search": {"Parallel": "workers:parallel"},
+    "sklearn.model_selection._validation": {"Parallel": "workers:parallel"},
+    "sklearn.neighbors._classification": {"_mode": "deferred:row_modes"},
+    "sklearn.utils._param_validation": {"signature": "shortcuts:kept"},
+    f"{FRAMES}.dependencies": dict.fromkeys(
+        ("is_into_dataframe", "is_into_series"), "shortcuts:not_of_arrays"
+    ),
+    "scipy._lib._array_api": {"FunctionDoc": "deferred:plain_docs"},
+    "joblib.parallel": {"BatchedCalls": "workers:batched_calls"},
 }

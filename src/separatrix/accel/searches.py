@@ -8,6 +8,7 @@ scikit-learn's own function scores the solved models, so that tables and message
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _get_feature_names
 
 from separatrix.accel import costs
 from separatrix.accel.counters import count_ours, count_theirs
@@ -31,6 +33,7 @@ SOLVERS = {  # of the last step, by name: where it is defined, and what solves i
     "SVC": ("sklearn.svm._classes", "svc_cells:solve_svc_cells"),
     "KNeighborsClassifier": ("sklearn.neighbors._classification", "neighbor_cells:solve_cells"),
 }
+SEEDED = ("SVC",)  # of these, whose fits draw a seed, also if they do not use it
 LIBRARIES = ("builtins", "numpy", "scipy", "pandas", "polars", "pyarrow")  # of samples and labels
 
 
@@ -102,11 +105,15 @@ def _kind(estimator: Any) -> str | None:
     return name if module is not None and getattr(module, name, None) is type(last) else None
 
 
-def serve(calls: list[Any], candidates: list[Candidate], workers: float = 0.0) -> list[Any]:
+def serve(
+    calls: list[Any], candidates: list[Candidate], workers: float = 0.0, *,
+    in_process: bool = True, answer: Any = None,
+) -> list[Any]:  # fmt: skip
     """The result of each call, None where scikit-learn is to compute it.
 
     Candidates may be of several kinds, of which some are served. `workers` are the seconds that processes
-    take to start for calls that are left to scikit-learn.
+    take to start for calls that are left to scikit-learn, and `in_process` whether these would run in this
+    one. `answer` makes the result of a call whose model is solved; without it, scores.
     """
     results: list[Any] = [None] * len(calls)
     kinds = {one.kind: None for one in candidates}
@@ -114,7 +121,9 @@ def serve(calls: list[Any], candidates: list[Candidate], workers: float = 0.0) -
         if kind is not None:
             numbers = [number for number, one in enumerate(candidates) if one.kind == kind]
             start_up = workers if len(kinds) == 1 else 0.0
-            _serve_kind(kind, calls, candidates, numbers, results, start_up)
+            _serve_kind(
+                kind, calls, candidates, numbers, results, start_up, answer or _score_solved, in_process
+            )  # fmt: skip
     return results
 
 
@@ -147,7 +156,7 @@ def _candidate(estimator: Any, parameters: Any) -> Candidate:
 
 def _serve_kind(
     kind: str, calls: list[Any], candidates: list[Candidate], numbers: list[int], results: list[Any],
-    start_up: float,
+    start_up: float, answer: Callable[[Any, Solved], Any], in_process: bool,
 ) -> None:  # fmt: skip
     """Write the results of calls of one kind, all of them or none."""
     start = perf_counter()
@@ -160,21 +169,36 @@ def _serve_kind(
     found = {}
     try:
         require_worth(expected, SEARCH)
+        if getattr(y, "ndim", 1) != 1:
+            raise NotServed("labels that are a table")
+        _get_feature_names(X)  # an error if they are of several types
         cells = cells_of(calls, candidates, numbers)
         solve: Solve = load(SOLVERS[kind][1])
-        with drawing_nothing():
+        with drawing_nothing(), warnings.catch_warnings():
+            warnings.filterwarnings(
+                "error", "Scoring failed", UserWarning
+            )  # scikit-learn will say so
             for number, solved in solve(X, y, cells):
-                found[number] = _score_solved(calls[number], solved)
+                found[number] = answer(calls[number], solved)
     except Exception as error:
         count_theirs(label, 0.0, words_of(error))
         note_missed(error, expected, SEARCH)
         return
     seconds = perf_counter() - start
+    if in_process and kind in SEEDED:
+        _draw_seeds(candidates, found)
     for number, result in found.items():
-        if "fit_time" in result:  # the cells share their work
+        if isinstance(result, dict) and "fit_time" in result:  # the cells share their work
             result["fit_time"] += seconds / len(found)
         results[number] = result
     count_ours(label, seconds, expected, len(found))
+
+
+def _draw_seeds(candidates: list[Candidate], numbers: Iterable[int]) -> None:
+    """Draw from NumPy's global generator what the fits would have: a seed each, which changes nothing."""
+    for number in numbers:
+        if candidates[number].model.random_state is None:
+            np.random.randint(np.iinfo("i").max)  # noqa: NPY002
 
 
 def cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) -> list[Cell]:
@@ -239,10 +263,15 @@ def _require_plain(options: dict[str, Any]) -> None:
         raise NotServed("return_estimator=True")
     if getattr(options.get("caller"), "_skl_callbacks", None):
         raise NotServed("callbacks")
-    scorer = options["scorer"]
-    for one in getattr(scorer, "_scorers", {"score": scorer}).values():
+    for one in _scorers_of(options):
         if type(one).__name__ not in ("_Scorer", "_PassthroughScorer"):
             raise NotServed("a function as the score")
+
+
+def _scorers_of(options: dict[str, Any]) -> list[Any]:
+    """The scores that a call asks for; none if it asks for predictions."""
+    scorer = options["scorer"]
+    return list(getattr(scorer, "_scorers", {"score": scorer}).values()) if scorer else []
 
 
 def _require_repeatable(params: dict[str, Any]) -> None:
@@ -263,6 +292,12 @@ def _score_solved(call: Any, solved: Solved) -> Any:
         return _count_hits(options, y, solved)
     estimator.set_params(**clone(options["parameters"] or {}, safe=False))
     estimator.__dict__["set_params"] = lambda **_: estimator  # else it would replace the last step
+    rows = give_methods(estimator, solved)
+    return function.function(estimator, rows, y, **{**options, "error_score": "raise"})
+
+
+def give_methods(estimator: Any, solved: Solved) -> Codes:
+    """Let an estimator look up what is solved; returns its samples, their row numbers, (n, 1)."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     last.classes_ = solved.classes
     rows = np.arange(len(solved.labels))[:, None]
@@ -275,17 +310,14 @@ def _score_solved(call: Any, solved: Solved) -> Any:
     }.items():
         if values is not None or name == "fit":
             estimator.__dict__[name] = _solved_method(estimator, name, values)
-    return function.function(estimator, rows, y, **{**options, "error_score": "raise"})
+    return rows
 
 
 def _counts_hits(options: dict[str, Any], y: Any) -> bool:
     """Whether a call asks for nothing but the accuracy."""
-    scorer = options["scorer"]
-    plain = all(
-        type(one).__name__ == "_PassthroughScorer"
-        for one in getattr(scorer, "_scorers", {"score": scorer}).values()
-    )
-    return plain and options["verbose"] < 2 and isinstance(y, np.ndarray) and y.ndim == 1
+    scorers = _scorers_of(options)
+    plain = scorers and all(type(one).__name__ == "_PassthroughScorer" for one in scorers)
+    return bool(plain) and options["verbose"] < 2 and isinstance(y, np.ndarray) and y.ndim == 1
 
 
 def _count_hits(options: dict[str, Any], y: Any, solved: Solved) -> dict[str, Any]:

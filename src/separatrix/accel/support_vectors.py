@@ -107,6 +107,8 @@ def _solve(
         prefer_theirs("probability=True")
     if estimator.max_iter != -1:
         prefer_theirs("max_iter")
+    if is_indefinite(kernel, estimator.coef0) or (kernel == "precomputed" and _curves_down(X)):
+        prefer_theirs("an indefinite kernel")
     codes = y.astype(np.intp)
     weights = np.maximum(sample_weight, 0.0) if len(sample_weight) else np.ones(len(codes))
     _require_two_classes(codes, weights, len(estimator.classes_), solver_type)
@@ -140,6 +142,34 @@ def _solve(
     if any(fit.stop != "tol" for fit in state.fits):
         prefer_theirs("missed its tolerance")
     return state
+
+
+def is_indefinite(kernel: str, coef0: float) -> bool:
+    """Whether a kernel has several solutions, of which each solver finds its own."""
+    return kernel == "sigmoid" or (kernel == "poly" and coef0 < 0)
+
+
+def _curves_down(K: Matrix, steps: int = 20) -> bool:
+    """Whether a matrix of kernel values, (n, n), is asymmetric or has clearly negative eigenvalues.
+
+    Lanczos' method finds the extreme ones in a few products.
+    """
+    if K.shape[0] != K.shape[1] or not np.allclose(K, K.T, rtol=1e-6, atol=1e-9):
+        return True
+    basis = [np.random.default_rng(0).normal(size=len(K))]
+    basis[0] /= np.linalg.norm(basis[0])
+    for _ in range(min(steps, len(K))):
+        Q = np.stack(basis, axis=1)
+        rest = K @ basis[-1]
+        rest -= Q @ (Q.T @ rest)
+        rest -= Q @ (Q.T @ rest)
+        length = np.linalg.norm(rest)
+        if length <= 1e-10 * np.abs(K).max():
+            break
+        basis.append(rest / length)
+    Q = np.stack(basis, axis=1)
+    found = np.linalg.eigvalsh(Q.T @ (K @ Q))
+    return bool(found[0] < -1e-6 * max(found[-1], 0.0))
 
 
 def _require_two_classes(codes: Codes, weights: Vector, n_classes: int, solver_type: int) -> None:

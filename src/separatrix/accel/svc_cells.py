@@ -13,8 +13,9 @@ from sklearn.utils import _safe_indexing, check_array, compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.accel.dispatch import NotServed
+from separatrix.accel.dispatch import NotServed, prefer_theirs
 from separatrix.accel.searches import Cell, Fold, Solved, transform_by
+from separatrix.accel.support_vectors import is_indefinite
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.support import Support, class_segments, scores_of_all
 from separatrix.estimators.base.svc_path import SvcPath, solve_svc_path
@@ -68,6 +69,8 @@ def _require_served(model: Any) -> None:
         raise NotServed("probability=True")
     if model.max_iter != -1 or model.verbose:
         raise NotServed("max_iter or verbose")
+    if is_indefinite(model.kernel, model.coef0):
+        prefer_theirs("an indefinite kernel")
 
 
 def _samples_of(
@@ -179,7 +182,7 @@ def _weights_of(cell: Cell, samples: SearchSamples) -> Vector:
     labels = samples.classes[samples.y[where]]
     of_class = compute_class_weight(cell.model.class_weight, classes=samples.classes, y=labels)
     weights = np.zeros(len(samples.y))
-    weights[where] = of_class[samples.y[where]]
+    np.add.at(weights, where, of_class[samples.y[where]])  # rows may be drawn several times
     return weights
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from separatrix.accel.deferred import DEFERRED, deferred_imports
 from separatrix.accel.dispatch import replace
-from separatrix.accel.replacements import CLASSES, TARGETS
+from separatrix.accel.replacements import TARGETS, VALUES
 from separatrix.accel.switch_state import SETTINGS
 
 VARIABLE = "SEPARATRIX_ACCEL"  # of the environment: processes started from here are patched as well
@@ -47,7 +47,7 @@ def patch(*, fallback: bool = True) -> None:
     SETTINGS.variable_before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1" if fallback else "strict"
     sys.meta_path.insert(0, _FINDER)
-    for name in (*TARGETS, *CLASSES):
+    for name in (*TARGETS, *VALUES):
         if name in sys.modules and not _is_being_imported(sys.modules[name]):
             _patch_module(sys.modules[name])
 
@@ -100,11 +100,14 @@ def _patch_module(module: ModuleType) -> None:
         original = getattr(owner, target.name, None)
         if original is not None:  # else scikit-learn is of another version
             _set(owner, target.name, replace(original, target), restore)
-    if name in CLASSES:
-        attribute, path = CLASSES[name]
+    for attribute, path in VALUES.get(name, {}).items():
         home, function = path.split(":")
-        make = getattr(import_module(f"separatrix.accel.{home}"), function)
-        _set(module, attribute, make(getattr(module, attribute)), restore)
+        above, _, last = attribute.rpartition(".")
+        owner = getattr(module, above, None) if above else module
+        before = getattr(owner, "__dict__", {}).get(last)
+        if before is not None:
+            make = getattr(import_module(f"separatrix.accel.{home}"), function)
+            _set(owner, last, make(before), restore)
 
 
 def _set(owner: Any, name: str, value: Any, restore: list[Callable[[], None]]) -> None:
@@ -155,7 +158,7 @@ class _PatchingFinder(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in TARGETS and name not in CLASSES and name not in DEFERRED:
+        if name not in TARGETS and name not in VALUES and name not in DEFERRED:
             return None
         for finder in sys.meta_path:
             find = None if finder is self else getattr(finder, "find_spec", None)

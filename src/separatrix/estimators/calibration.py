@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from separatrix.solvers.decomposition import coding, pairs
@@ -194,6 +193,8 @@ def _best_slope(loss: Callable[[float], float], scores: Matrix) -> float:
     usual = float(np.sqrt(np.mean(scores**2))) if scores.size else 0.0
     if usual == 0.0:
         return 1.0
+    from scipy.optimize import minimize_scalar  # slow to import, seldom needed
+
     found = minimize_scalar(
         lambda power: loss(np.exp(power) / usual),
         bounds=(-MAX_LOG_SLOPE, MAX_LOG_SLOPE),

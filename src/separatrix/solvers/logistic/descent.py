@@ -14,7 +14,6 @@ from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.runtime.blocks import default_budget, in_words
@@ -184,6 +183,8 @@ class LogisticSolver:
         powers = np.arange(-DECADES, DECADES + 1.0)  # increasing, since each peak is near the last
         lowest = float(powers[np.argmin([negative_evidence(power) for power in powers])])
         around = (max(-DECADES, lowest - 1.0), min(DECADES, lowest + 1.0))
+        from scipy.optimize import minimize_scalar  # slow to import, seldom needed
+
         best = minimize_scalar(
             negative_evidence, bounds=around, method="bounded", options={"xatol": 1e-3}
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack, vstack
 
 from separatrix.types import Codes
@@ -46,6 +45,8 @@ def is_separated(
     T = _differences(rows, y, n_classes)
     towards = -np.asarray(T.sum(axis=0)).ravel() / T.shape[0]
     constraints = {"A_ub": -T, "b_ub": np.zeros(T.shape[0]), "bounds": (-1.0, 1.0)}
+    from scipy.optimize import linprog  # slow to import, seldom needed
+
     found = linprog(towards, **constraints, method="highs", options={"time_limit": LONGEST})
     return None if found.status != 0 else bool(-found.fun > 1e-7)
 
