@@ -360,7 +360,9 @@ class LogisticSolver:
             if whole is not None:
                 return whole
         if self._sparse and self.p == 1 and theta is None:
-            bend = self._slope = SURE  # many features tell two classes apart: most are far from a half
+            bend = self._slope = (
+                SURE  # many features tell two classes apart: most are far from a half
+            )
         part = partial(squares_of, theta=theta, intercept=self._intercept)
         squares = total(part, self._samples, np.add, threads=self._threads)
         if self._intercept:
@@ -390,9 +392,7 @@ class LogisticSolver:
             return others
         position = np.full(self.d + 1, -1)
         position[head] = np.arange(len(head))
-        part = partial(
-            head_moments_of, position=position, theta=theta, intercept=self._intercept
-        )
+        part = partial(head_moments_of, position=position, theta=theta, intercept=self._intercept)
         guess = bend * total(part, self._samples, np.add, threads=self._threads)
         guess.flat[:: len(head) + 1] += precision[head] + SHRUNK * curvatures[head]
         some = Factored.of(guess)
