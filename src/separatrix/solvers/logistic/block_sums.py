@@ -47,17 +47,21 @@ def weigh_by_slope(block: Block, theta: Matrix | None, *, intercept: bool) -> Bl
     """The block with the mean slope of its samples' scores at theta as weights; without theta as it is."""
     if theta is None:
         return block
+    if is_tensor(block.X):
+        from separatrix.solvers.logistic.device_passes import slopes_on  # torch is optional
+
+        return block._replace(weights=slopes_on(block, theta, intercept=intercept))
     slopes = curvatures_of(block, theta, intercept=intercept)
     return block._replace(weights=np.maximum(slopes, 0.0))
 
 
 def moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
     """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
+    block = weigh_by_slope(block, theta, intercept=intercept)
     if is_tensor(block.X):
         from separatrix.solvers.logistic.device_passes import moments_on  # torch is optional
 
-        return moments_on(block, theta=theta, intercept=intercept)
-    block = weigh_by_slope(block, theta, intercept=intercept)
+        return moments_on(block, intercept=intercept)
     if issparse(block.X):
         position = np.arange(block.X.shape[1] + 1)
         position[-1] = position[-1] if intercept else -1
@@ -79,19 +83,17 @@ def head_moments_of(
 
 
 def slope_of(block: Block, *, theta: Matrix, intercept: bool) -> float:
-    """Sum over samples of the mean slope of their scores at theta; unknown for tensors."""
-    if is_tensor(block.X):
-        return float(np.nan)
-    return float(curvatures_of(block, theta, intercept=intercept).sum())
+    """Sum over samples of the mean slope of their scores at theta."""
+    return float(weigh_by_slope(block, theta, intercept=intercept).weights.sum())
 
 
 def squares_of(block: Block, *, theta: Matrix | None = None, intercept: bool = True) -> Vector:
     """Weighted sum over samples of each feature's square, (d,); with theta, weighted by slopes."""
+    block = weigh_by_slope(block, theta, intercept=intercept)
     if is_tensor(block.X):
         from separatrix.solvers.logistic.device_passes import squares_on  # torch is optional
 
         return squares_on(block)
-    block = weigh_by_slope(block, theta, intercept=intercept)
     if issparse(block.X):
         return sparse_squares(block.X, block.weights)
     X = dense(block.X)

@@ -314,9 +314,11 @@ class LogisticSolver:
             options |= {"tol": self.tol, "gap": self.gap, "monitor": self.monitor}
             steps = 0
             evaluate = self._evaluate(self._samples)
-            # one guess for all of several classes is rough: it is kept while slopes are about the same
-            regularly = self.p == 1 and self._moments_pay()
-            until = REFRESH if regularly else FIRST_LOOK
+            # one guess for all of several classes is rough: it is kept while slopes are about the same,
+            # and always where it costs many passes over the samples
+            pays, few = self._moments_pay(), self.d + self._intercept <= FEW_FEATURES
+            regularly = self.p == 1 and pays
+            until = REFRESH if regularly else FIRST_LOOK if few or not pays else max_iter
             while True:
                 most = min(max_iter, until) - steps
                 found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
