@@ -316,9 +316,9 @@ class LogisticSolver:
             evaluate = self._evaluate(self._samples)
             # one guess for all of several classes is rough: it is kept while slopes are about the same,
             # and always where it costs many passes over the samples
-            pays, few = self._moments_pay(), self.d + self._intercept <= FEW_FEATURES
+            pays, narrow = self._moments_pay(), self.d + self._intercept <= FEW_FEATURES
             regularly = self.p == 1 and pays
-            until = REFRESH if regularly else FIRST_LOOK if few or not pays else max_iter
+            until = REFRESH if regularly else FIRST_LOOK if narrow or not pays else max_iter
             while True:
                 most = min(max_iter, until) - steps
                 found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
