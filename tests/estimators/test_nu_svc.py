@@ -137,3 +137,11 @@ def test_a_margin_near_0_does_not_take_steps_without_end(monkeypatch):
         model = NuSVC().fit(X, y)
     assert model.n_iter_[0] < 400_000
     assert model.predict(X).shape == y.shape
+
+
+def test_features_whose_squared_margin_overflows_are_fitted():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100] - X[:100].mean(axis=0), y[:100]
+    model = NuSVC(nu=0.1, kernel="linear").fit(1e80 * X, y)
+    np.testing.assert_array_equal(model.predict(1e80 * X), y)
+    assert np.isfinite(model.dual_coef_).all()

@@ -130,3 +130,26 @@ def test_newtons_method_comes_back_from_where_the_curvature_is_zero():
     found = solve_newton(at(rare), far, max_iter=60, **options)
     assert found.stop == "tol"
     np.testing.assert_allclose(found.theta, near.theta, atol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+def test_columns_far_from_zero_leave_the_minimum_where_it_is(offset):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    X = (
+        rng.normal(size=(90, 3))
+        + np.array([[0.0, 0.0, 0.0], [2.0, 2.0, 2.0], [-3.0, 0.0, -2.0]])[y]
+    )
+
+    def minimum(X):
+        block = Block(X, y, np.ones(90))
+        return solve_newton(
+            lambda theta, hessian: sums_of(block, theta, intercept=True, hessian=hessian),
+            np.zeros((3, 4)),
+            precision=np.array([1.0, 1.0, 1.0, 0.0]),
+            weight=90.0,
+            tol=1e-6,
+            max_iter=100,
+        ).objective
+
+    assert minimum(X + offset) <= minimum(X) * (1.0 + 1e-5)  # 5.8 times as large in scikit-learn

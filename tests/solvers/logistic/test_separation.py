@@ -29,3 +29,12 @@ def test_the_line_decides(y, intercept, expected):
 def test_classes_that_only_touch_are_separated_too():
     X = np.array([[0.0], [1.0], [1.0], [2.0]])
     assert is_separated(X, np.array([0, 0, 1, 1]), n_classes=2, intercept=True)
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(6.0, True), (2.5, False)])
+@pytest.mark.parametrize("offset", [0.0, 1e7, 1e9])
+def test_an_offset_does_not_decide(distance, expected, offset):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 3)) + distance * y[:, None] + offset
+    assert is_separated(X, y, n_classes=2, intercept=True) is expected

@@ -13,7 +13,7 @@ from separatrix.runtime.sums import canonical, dense
 from separatrix.solvers.logistic.passes import curvatures_of
 from separatrix.solvers.logistic.sparse_products import head_moments
 from separatrix.solvers.logistic.sparse_products import squares_of as sparse_squares
-from separatrix.types import Block, Matrix, Vector
+from separatrix.types import Block, Codes, Matrix, Vector
 
 COPIED = 256 * MEBIBYTE  # of sparse samples, up to which they are copied in parts
 MOST_BLOCKS = 32
@@ -43,19 +43,30 @@ def class_weights_of(block: Block, *, k: int) -> Vector:
     return np.bincount(block.y, block.weights, minlength=k).astype(np.float64)
 
 
+def weigh_by_slope(block: Block, theta: Matrix | None, *, intercept: bool) -> Block:
+    """The block with the mean slope of its samples' scores at theta as weights; without theta as it is."""
+    if theta is None:
+        return block
+    if is_tensor(block.X):
+        from separatrix.solvers.logistic.device_passes import slopes_on  # torch is optional
+
+        return block._replace(weights=slopes_on(block, theta, intercept=intercept))
+    slopes = curvatures_of(block, theta, intercept=intercept)
+    return block._replace(weights=np.maximum(slopes, 0.0))
+
+
 def moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
     """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
+    block = weigh_by_slope(block, theta, intercept=intercept)
     if is_tensor(block.X):
         from separatrix.solvers.logistic.device_passes import moments_on  # torch is optional
 
-        return moments_on(block, theta=theta, intercept=intercept)
-    weights = block.weights if theta is None else curvatures_of(block, theta, intercept=intercept)
-    weights = np.maximum(weights, 0.0)
+        return moments_on(block, intercept=intercept)
     if issparse(block.X):
         position = np.arange(block.X.shape[1] + 1)
         position[-1] = position[-1] if intercept else -1
-        return head_moments(block._replace(weights=weights), position=position)
-    root = np.sqrt(weights)
+        return head_moments(block, position=position)
+    root = np.sqrt(block.weights)
     X = dense(block.X) * root[:, None]
     S = X.T @ X
     if not intercept:
@@ -64,8 +75,21 @@ def moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix
     return np.block([[S, sums[:, None]], [sums[None, :], np.array([[root @ root]])]])
 
 
-def squares_of(block: Block) -> Vector:
-    """Weighted sum over samples of each feature's square, (d,)."""
+def head_moments_of(
+    block: Block, *, position: Codes, theta: Matrix | None, intercept: bool
+) -> Matrix:
+    """Weighted second moments of some features of CSR samples; with theta, weighted by slopes."""
+    return head_moments(weigh_by_slope(block, theta, intercept=intercept), position=position)
+
+
+def slope_of(block: Block, *, theta: Matrix, intercept: bool) -> float:
+    """Sum over samples of the mean slope of their scores at theta."""
+    return float(weigh_by_slope(block, theta, intercept=intercept).weights.sum())
+
+
+def squares_of(block: Block, *, theta: Matrix | None = None, intercept: bool = True) -> Vector:
+    """Weighted sum over samples of each feature's square, (d,); with theta, weighted by slopes."""
+    block = weigh_by_slope(block, theta, intercept=intercept)
     if is_tensor(block.X):
         from separatrix.solvers.logistic.device_passes import squares_on  # torch is optional
 

@@ -23,8 +23,10 @@ from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.block_sums import (
     MOST_BLOCKS,
     class_weights_of,
+    head_moments_of,
     moments_of,
     own_block,
+    slope_of,
     squares_of,
     survey_block,
 )
@@ -38,7 +40,6 @@ from separatrix.solvers.logistic.preconditioner import (
     Partial,
     Preconditioner,
 )
-from separatrix.solvers.logistic.sparse_products import head_moments
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
@@ -53,6 +54,8 @@ SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that 
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
 REFRESH = 20  # steps of L-BFGS after which the guess of the Hessian is made anew
+FIRST_LOOK = 8  # steps after which the mean slope of scores is computed; then after twice as many
+CHANGED = 4.0  # times the slope of the guess, or a part of it: then the guess is made anew
 NEARLY = 10.0  # times tol: a smaller gradient needs too few steps for that
 FIRST_STEPS = 12  # with a subsample, at most
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
@@ -90,6 +93,7 @@ class LogisticSolver:
         self.gap = GAP * max(1.0, tol / USUAL_TOL) if gap is None else gap
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads, self._margin = threads, True  # whether margins are looked at
+        self._slope = 1.0  # mean slope of scores in the guess of the Hessian
         sizes = total(survey_block, samples, np.add).tolist()
         self._weight, self.n_samples, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
         self._sparse = not sizes[3]
@@ -311,18 +315,31 @@ class LogisticSolver:
             options |= {"tol": self.tol, "gap": self.gap, "monitor": self.monitor}
             steps = 0
             evaluate = self._evaluate(self._samples)
-            # one guess for all of several classes is too rough to be worth it
-            refresh = REFRESH if self.p == 1 and self._moments_pay() else max_iter
+            # one guess for all of several classes is rough: it is kept while slopes are about the same,
+            # and always where it costs many passes over the samples
+            pays, narrow = self._moments_pay(), self.d + self._intercept <= FEW_FEATURES
+            regularly = self.p == 1 and pays
+            until = REFRESH if regularly else FIRST_LOOK if narrow or not pays else max_iter
             while True:
-                most = min(max_iter - steps, refresh)
+                most = min(max_iter, until) - steps
                 found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
                 begin, steps = found.theta, steps + found.n_iter
                 if found.stop != "max_iter" or steps >= max_iter:
                     solved = found.stop == "max_iter" and found.gradient <= self.tol
                     return found._replace(n_iter=steps, stop="tol" if solved else found.stop)
-                if found.gradient > NEARLY * self.tol:
+                until += REFRESH if regularly else until
+                if found.gradient > NEARLY * self.tol if regularly else self._slope_changed(begin):
                     guess = self._preconditioner(precision, begin)
                     options |= {"preconditioner": guess, "memory": self._memory()}
+
+    def _slope_changed(self, theta: Matrix) -> bool:
+        """Whether the mean slope of scores at theta is far from the one in the guess of the Hessian."""
+        part = partial(slope_of, theta=theta, intercept=self._intercept)
+        slope = total(part, self._samples, np.add, threads=self._threads) / self._weight
+        changed = slope < self._slope / CHANGED or slope > self._slope * CHANGED
+        if changed:
+            self._slope = slope
+        return bool(changed)
 
     def _memory(self) -> LbfgsMemory:
         """Room for few steps where many would cost more than a pass over the samples."""
@@ -336,6 +353,7 @@ class LogisticSolver:
         theta, every sample has the mean slope of its scores there.
         """
         bend, D = 0.5 / len(self.classes) if theta is None else 1.0, len(precision)
+        self._slope = bend if theta is None else self._slope
         if self._moments_pay():
             part = partial(moments_of, theta=theta, intercept=self._intercept)
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
@@ -344,19 +362,27 @@ class LogisticSolver:
             whole = Factored.of(guess)
             if whole is not None:
                 return whole
-        squares = total(squares_of, self._samples, np.add, threads=self._threads)
+        if self._sparse and self.p == 1 and theta is None:
+            bend = self._slope = (
+                SURE  # many features tell two classes apart: most are far from a half
+            )
+        part = partial(squares_of, theta=theta, intercept=self._intercept)
+        squares = total(part, self._samples, np.add, threads=self._threads)
         if self._intercept:
-            squares = np.append(squares, self._weight)
-        if self._sparse and self.p == 1:
-            bend = min(
-                bend, SURE
-            )  # many features tell two classes apart: most samples are far from a half
+            squares = np.append(squares, self._slope * self._weight / bend)
         guess = precision + bend * squares
         others = Diagonal.of(np.where(guess > 0, guess, 1.0))
-        return self._with_head(others, precision, bend * squares, bend) if self._sparse else others
+        if not self._sparse:
+            return others
+        return self._with_head(others, precision, bend * squares, bend, theta)
 
     def _with_head(
-        self, others: Diagonal, precision: Vector, curvatures: Vector, bend: float
+        self,
+        others: Diagonal,
+        precision: Vector,
+        curvatures: Vector,
+        bend: float,
+        theta: Matrix | None,
     ) -> Preconditioner:
         """Beside a diagonal guess the moments of the features with most curvature: frequent words.
 
@@ -369,7 +395,7 @@ class LogisticSolver:
             return others
         position = np.full(self.d + 1, -1)
         position[head] = np.arange(len(head))
-        part = partial(head_moments, position=position)
+        part = partial(head_moments_of, position=position, theta=theta, intercept=self._intercept)
         guess = bend * total(part, self._samples, np.add, threads=self._threads)
         guess.flat[:: len(head) + 1] += precision[head] + SHRUNK * curvatures[head]
         some = Factored.of(guess)

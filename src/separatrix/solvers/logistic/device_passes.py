@@ -80,15 +80,19 @@ def residuals(F: Tensor, y: Tensor, weights: Tensor) -> Residuals:
     return Residuals(weights * (log_sum - own), R, shares)
 
 
-def moments_on(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
-    """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
+def slopes_on(block: Block, theta: Matrix, *, intercept: bool) -> Tensor:
+    """Second derivative of the loss of each sample by its scores, the mean over classes, (n,)."""
     X, y, weights = _tensors(block)
-    if theta is not None:
-        T = torch.as_tensor(np.ascontiguousarray(theta), device=X.device)
-        shares = residuals(_scores(X, T, intercept), y, weights).shares
-        if shares.shape[1] > 1:
-            shares = shares - shares.square() / torch.where(weights > 0, weights, 1.0)[:, None]
-        weights = shares.mean(dim=1).clamp(min=0.0)
+    T = torch.as_tensor(np.ascontiguousarray(theta), device=X.device)
+    shares = residuals(_scores(X, T, intercept), y, weights).shares
+    if shares.shape[1] > 1:
+        shares = shares - shares.square() / torch.where(weights > 0, weights, 1.0)[:, None]
+    return shares.mean(dim=1).clamp(min=0.0)
+
+
+def moments_on(block: Block, *, intercept: bool) -> Matrix:
+    """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
+    X, _, weights = _tensors(block)
     D = X.shape[1] + intercept
     found = torch.zeros((D, D), dtype=torch.float64, device=X.device)
     for rows in row_blocks(len(X), rows_that_fit(8 * D, HESSIAN_BYTES)):

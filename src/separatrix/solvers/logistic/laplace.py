@@ -21,7 +21,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, logsumexp, ndtr, softmax
 
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.solvers.logistic.newton import pinned
+from separatrix.solvers.logistic.newton import pinned, pinned_steepness
 from separatrix.types import Matrix, Vector
 
 _HERMITE = np.polynomial.hermite_e.hermegauss(60)
@@ -86,9 +86,8 @@ def laplace(
     log_determinant = 2.0 * float(np.log(np.diag(factor)).sum())
     unheld = (p if p == 1 else p - 1) * free
     dimensions = p * len(held) + unheld
-    if p > 1 and free:  # the pinned directions are no part of the volume
-        steep = max(float(np.diag(hessian).mean()), np.finfo(float).tiny)
-        log_determinant -= free * np.log(steep)
+    # the pinned directions are no part of the volume
+    log_determinant -= float(np.log(pinned_steepness(hessian, precision, p)).sum())
     log_prior_scale = 0.5 * p * float(np.log(held / (2.0 * np.pi)).sum())
     log_evidence = (
         -objective

@@ -197,13 +197,20 @@ def _solved(H: Matrix, g: Matrix, precision: Vector, damping: float = 0.0) -> Ma
 
 def pinned(H: Matrix, precision: Vector, p: int) -> Matrix:
     """H with the directions in which softmax does not change, and no prior holds, made steep."""
+    steep = pinned_steepness(H, precision, p)
+    if not len(steep):
+        return H
+    H = H.copy()
+    for j, added in zip(np.flatnonzero(precision == 0), steep, strict=True):
+        rows = np.arange(p) * len(precision) + j
+        H[np.ix_(rows, rows)] += added / p
+    return H
+
+
+def pinned_steepness(H: Matrix, precision: Vector, p: int) -> Vector:
+    """How steep `pinned` makes each of these directions: as their column is, or rounding would hide it."""
     free = np.flatnonzero(precision == 0)
     if p == 1 or not len(free):
-        return H
-    D = len(precision)
-    H = H.copy()
-    steep = max(float(np.diag(H).mean()), np.finfo(float).tiny)
-    for j in free:
-        rows = np.arange(p) * D + j
-        H[np.ix_(rows, rows)] += steep / p
-    return H
+        return np.zeros(0)
+    of_columns = np.diag(H).reshape(p, -1).mean(axis=0)[free]
+    return np.asarray(np.maximum(of_columns, np.finfo(float).tiny))

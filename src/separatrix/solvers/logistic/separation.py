@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, hstack, issparse, vstack
 
 from separatrix.types import Codes
 
@@ -36,6 +36,8 @@ def is_separated(
     Returns whether the largest value is above 0, by linear programming, exactly to its tolerance;
     None where the program could not be solved.
     """
+    if intercept and not issparse(X):  # the tolerances of linear programming know no offset
+        X = X - (X.min(axis=0) / 2.0 + X.max(axis=0) / 2.0)
     rows = csr_array(X)
     scale = np.abs(rows).max(axis=0).toarray().ravel()
     rows = rows * np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)

@@ -277,7 +277,7 @@ def with_sum(start: Vector, box: Vector, total: float) -> Vector:
 
 def _divide(fit: SvmFit, r: float) -> SvmFit:
     """The C-SVC with upper bounds box / r that has the same boundary."""
-    alpha, square = fit.alpha / r, fit.square / r**2
+    alpha, square = fit.alpha / r, fit.square / r / r  # r**2 can overflow
     total = float(alpha.sum())
     scores = (fit.errors + fit.y) / r
     return fit._replace(
@@ -285,7 +285,7 @@ def _divide(fit: SvmFit, r: float) -> SvmFit:
         box=fit.box / r,
         errors=scores - fit.y,
         intercept=fit.intercept / r,
-        primal=fit.primal / r**2 + total,
-        dual=fit.dual / r**2 + total,
+        primal=fit.primal / r / r + total,
+        dual=fit.dual / r / r + total,
         square=square,
     )
