@@ -80,7 +80,7 @@ def test_plain_objects_refer_to_what_there_is():
         plain_reader([p.SET, p.LIST], [1, 0]),
         plain_reader([], []),
     ):
-        with pytest.raises(ModelFileError, match="plain objects: .* found") as refusal:
+        with pytest.raises(ModelFileError, match=r"plain objects: .* found") as refusal:
             bad.read()
         assert refusal.value.reason == "schema"
 
@@ -90,7 +90,7 @@ def test_arrays_among_plain_objects_come_back(shape):
     writer = plain_objects.PlainWriter()
     array = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     writer.add(array, "samples")
-    parts = writer.codes, writer.arguments, list(key[1] for key in writer.words)
+    parts = writer.codes, writer.arguments, [key[1] for key in writer.words]
     reader = plain_reader(*parts, writer.floats, writer.arrays)
     np.testing.assert_array_equal(reader.read(), array, strict=True)
 
