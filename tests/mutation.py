@@ -125,11 +125,11 @@ def code_at(code, line):
 
 
 def tests_of(module):
-    """Files of tests of a module's folder, and of those above; and of an estimator of that name."""
+    """Files of tests of a module's folder, and of those above; of solvers, those of estimators as well."""
     path = ROOT / "tests" / module
-    inside = [folder for folder in path.parents if ROOT / "tests" in folder.parents]
-    found = [one for folder in inside for one in folder.glob("test_*.py")]
-    return {str(one) for one in [*found, *(ROOT / "tests/estimators").glob(f"test_{path.name}")]}
+    folders = [folder for folder in path.parents if ROOT / "tests" in folder.parents]
+    folders += [ROOT / "tests/estimators"] if module.startswith("solvers") else []
+    return {str(one) for folder in folders for one in folder.glob("test_*.py")}
 
 
 def reason_of(module, source, what):

@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression as Peer
 
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.logistic import elastic_net
 from separatrix.solvers.logistic.elastic_net import ElasticNetProblem, solve_elastic_net
 from separatrix.solvers.logistic.quadratic import minimise_quadratic, violations
@@ -101,3 +102,17 @@ def test_the_quadratic_model_is_minimised_though_features_repeat():
     penalty = np.full(12, 3.0)
     u = minimise_quadratic(H, g, np.zeros(12), penalty, share=1e-9)
     assert violations(u, g + H @ u, penalty).max() <= 1e-6
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_residuals_of_a_balanced_bias_sum_to_zero(k):
+    """So they are feasible in the dual, whatever the other weights are."""
+    X, y = samples(k)
+    problem = ElasticNetProblem.of(X, y, np.ones(len(y)), n_classes=k, intercept=True)
+    start = np.random.default_rng(k).normal(size=(1 if k == 2 else k, 61)) / 10
+    descent = elastic_net._Descent(problem.with_penalty(1.0, 0.0), start, FitMonitor())
+    before = descent._objective()
+    assert np.abs(descent.point.R.sum(axis=1)).max() > 1.0
+    descent._balance()
+    assert np.abs(descent.point.R.sum(axis=1)).max() <= 1e-8 * len(y)
+    assert descent._objective() < before
