@@ -1,0 +1,126 @@
+"""Lines and branches that quick tests reach with the compiler off, by folder: solvers, kernels, ...
+
+`python -m tests.uncompiled_coverage kernels`. Compiled loops are run by the interpreter, with the twins of
+`tests/interpreted.py`. A test that takes more than some seconds of processor time is ended there: the lines
+that it reached count. What the tests of several runs reach is added up in one data file. Code for a GPU is
+left out.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import coverage
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = "src/separatrix/"
+GPU = ("cuda", "triton", "device")
+TEST_SECONDS = 4.0
+LOW = 80.0  # per cent of the lines and branches of a module
+
+
+class TooLong(BaseException):
+    """A test took more processor time than it may."""
+
+
+class TimeLimit:
+    """Plugin of pytest: ends tests that take too long."""
+
+    ended = 0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        def ring(_number, _frame):
+            TimeLimit.ended += 1
+            raise TooLong
+
+        signal.signal(signal.SIGPROF, ring)
+        signal.setitimer(signal.ITIMER_PROF, TEST_SECONDS)
+        try:
+            return (yield)
+        except TooLong:
+            return pytest.skip(f"more than {TEST_SECONDS:g} s")
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def say(line):
+    sys.stdout.write(line + "\n")
+
+
+def measure(places, data_file):
+    """Run the quick tests of some folders or files; add what they reach to the data file."""
+    measured = coverage.Coverage(data_file=data_file, branch=True, source=[str(ROOT / SOURCE)])
+    if Path(data_file).exists():
+        measured.load()
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "-rf"]
+    chosen = ["-m", "not slow and not long", "-k", "not cuda and not triton and not gpu"]
+    measured.start()
+    pytest.main([*options, *chosen, *places], plugins=[TimeLimit()])
+    measured.stop()
+    measured.save()
+    say(f"{TimeLimit.ended} tests were ended after {TEST_SECONDS:g} s")
+
+
+def shares(data_file):
+    """Reached lines, lines, reached branches and branches of each module that is not for a GPU."""
+    measured = coverage.Coverage(data_file=data_file, branch=True)
+    measured.load()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "coverage.json")
+        measured.json_report(outfile=str(path))
+        files = json.loads(path.read_text())["files"]
+    for name, found in sorted(files.items()):
+        name = name.rpartition(SOURCE)[2]
+        if (
+            any(word in name for word in GPU)
+            or "import torch" in (ROOT / SOURCE / name).read_text()
+        ):
+            continue
+        total = found["summary"]
+        lines = total["covered_lines"], total["num_statements"]
+        yield name, (*lines, total["covered_branches"], total["num_branches"])
+
+
+def report(data_file, folders):
+    """Print the shares of each folder, and the modules with the smallest ones."""
+    every = [(name, counts) for name, counts in shares(data_file) if name.startswith(folders)]
+    for folder in folders:
+        own = [counts for name, counts in every if name.startswith(folder)]
+        reached, lines, taken, branches = map(sum, zip(*own, strict=True))
+        say(
+            f"{folder}: lines {reached} of {lines} ({100 * reached / lines:.1f} %), "
+            f"branches {taken} of {branches} ({100 * taken / max(branches, 1):.1f} %)"
+        )
+    for name, (reached, lines, taken, branches) in every:
+        share = 100 * (reached + taken) / max(lines + branches, 1)
+        if share < LOW:
+            say(f"  {name}: {share:.0f} %, lines {reached}/{lines}, branches {taken}/{branches}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", help="of src/separatrix, such as solvers/svm")
+    parser.add_argument("--tests", nargs="*", help="other than those of these folders")
+    parser.add_argument("--data", default=".coverage.uncompiled", help="added to if it exists")
+    parser.add_argument("--report-only", action="store_true")
+    parser.add_argument("--session", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.session:
+        measure(given.tests or [f"tests/{one}" for one in given.folders], given.data)
+    elif not given.report_only:
+        off = {**os.environ, "NUMBA_DISABLE_JIT": "1", "OPENBLAS_NUM_THREADS": "1"}
+        module = [sys.executable, "-m", "tests.uncompiled_coverage"]
+        subprocess.run([*module, *sys.argv[1:], "--session"], env=off, check=True)
+    if not given.session:
+        report(given.data, tuple(given.folders))
+
+
+if __name__ == "__main__":
+    main()
