@@ -5,12 +5,12 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.modelfile.cases import X, Y
+from tests.modelfile.cases import BY_NAME, X, Y
 from tests.modelfile.hostile import change, signed, split_file
 
 import separatrix as sx
 from separatrix.errors import ModelFileError, ParameterError
-from separatrix.modelfile import container, fields, files, labels, plain_objects, values
+from separatrix.modelfile import container, fields, files, labels, objects, plain_objects, values
 from separatrix.modelfile.given_code import _function_of
 
 
@@ -64,6 +64,14 @@ def test_models_in_models(name, most, path, monkeypatch):
 def plain_reader(codes, arguments, words=(), floats=(), arrays=()):
     parts = (list(codes), list(arguments), list(words), list(floats), list(arrays))
     return plain_objects.PlainReader(*parts, {}, "samples")
+
+
+def test_a_container_says_how_many_values_are_left():
+    p = plain_objects
+    with pytest.raises(ModelFileError, match="at most 2 values"):
+        plain_reader([p.TUPLE, p.NONE, p.NONE], [3, 0, 0]).read()
+    with pytest.raises(ModelFileError, match="at most 0 values"):
+        plain_reader([p.TUPLE, p.NONE, p.LIST], [2, 0, 1]).read()
 
 
 def test_plain_objects_refer_to_what_there_is():
@@ -154,3 +162,38 @@ def test_vectorizers_come_back_with_the_attributes_they_had(analyzer, path):
     model.fit_transform(["a petal", "two roots"])
     sx.save(model, path)
     assert set(vars(sx.load(path))) == set(vars(model))
+
+
+def test_tokens_have_at_most_64_bits():
+    tensors = {}
+    archive = fields.Archive(tensors)
+    tokens = [-(2**63), 2**63 - 1, "a", b"b"]
+    objects._put_tokens(tokens, "at", archive)
+    assert objects._get_tokens("at", fields.Archive(tensors)) == tokens
+    for number in (2**63, -(2**63) - 1):
+        assert reason(objects._put_tokens, [number], "at", fields.Archive({})) == "schema"
+
+
+def test_a_posterior_has_a_factor_with_a_positive_diagonal(path):
+    model = sx.LogisticRegression(posterior="laplace").fit(X, Y)
+    document, tensors = split_file(model, path)
+    (name,) = [key for key in tensors if key.endswith("factor")]
+    factor = tensors[name]
+
+    def loads(diagonal):
+        changed = factor.copy()
+        np.fill_diagonal(changed, diagonal)
+        path.write_bytes(signed(document, {**tensors, name: changed}))
+        return sx.load(path)
+
+    np.testing.assert_array_equal(np.diag(loads(0.5)._posterior.factor), 0.5)
+    for bad in (0.0, -1.0):
+        assert reason(loads, bad) == "invariant"
+
+
+def test_a_decision_by_a_threshold_has_one_and_two_classes(path):
+    model = BY_NAME["decision-tune"].fitted()
+    document, tensors = split_file(model, path)
+    del document["model"]["state"]["threshold_"]
+    path.write_bytes(signed(document, tensors))
+    assert reason(sx.load, path) == "invariant"
