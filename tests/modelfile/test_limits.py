@@ -10,8 +10,18 @@ from tests.modelfile.hostile import change, signed, split_file
 
 import separatrix as sx
 from separatrix.errors import ModelFileError, ParameterError
-from separatrix.modelfile import container, fields, files, labels, objects, plain_objects, values
+from separatrix.modelfile import (
+    container,
+    describe,
+    fields,
+    files,
+    labels,
+    objects,
+    plain_objects,
+    values,
+)
 from separatrix.modelfile.given_code import _function_of
+from separatrix.modelfile.kinds import preprocessing
 
 
 def reason(call, *arguments):
@@ -197,3 +207,29 @@ def test_a_decision_by_a_threshold_has_one_and_two_classes(path):
     del document["model"]["state"]["threshold_"]
     path.write_bytes(signed(document, tensors))
     assert reason(sx.load, path) == "invariant"
+
+
+def test_runs_of_words_are_two_numbers_in_order():
+    longest = preprocessing.LONGEST_RUN
+    assert preprocessing._check_run([1, longest], "at") == (1, longest)
+    assert preprocessing._check_run([2, 2], "at") == (2, 2)
+    for bad in ([2, 1], [1, longest + 1], [1], [1, 2, 3], []):
+        assert reason(preprocessing._check_run, bad, "at") == "invariant"
+
+
+def test_parameters_of_a_description_hold_models_at_any_depth_or_none():
+    model = {"kind": "SVC", "params": {}}
+    for holds in (model, [["svc", model]], {"dict": [["a", model]]}):
+        assert describe._holds_model(holds)
+    for none in ({"dict": [["a", 1.0]]}, [1, [2]], [], {}, 5, None, "kind"):
+        assert not describe._holds_model(none)
+
+
+def test_flags_are_0_or_1():
+    item = {"dtype": "BOOL", "shape": [3]}
+    view = container._view("file", "key", item, np.array([0, 1, 1], np.uint8))
+    assert view.tolist() == [False, True, True]
+    for bad in (2, 255):
+        raw = np.array([0, bad, 1], np.uint8)
+        assert reason(container._view, "file", "key", item, raw) == "schema"
+    assert not container._view("file", "key", item, None).any()
