@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numba import njit
+from scipy.sparse import csr_array
 from tests import interpreted
 
 from separatrix.kernels.strings import subsequence_simd
 from separatrix.runtime import exponential, simd
+from separatrix.solvers import rows
 
 pytestmark = pytest.mark.skipif(
     interpreted.is_asked_for(), reason="the instructions are replaced by the twins already"
@@ -188,3 +190,36 @@ def test_sweeps_of_the_subsequence_kernel(kind):
     for name in shapes:
         np.testing.assert_allclose(getattr(own, name), getattr(compiled, name), rtol=1e-14)
     assert not np.array_equal(own.sums, states["sums"])
+
+
+@njit
+def compiled_rows_of(samples, i, w, W, steps, out):
+    found = rows.dot_row(samples, i, w), rows.score_row(samples, i, w, 0.5)
+    rows.add_row(samples, i, 2.0, w)
+    rows.add_scores(samples, i, W, out)
+    rows.add_outer(samples, i, steps, W)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "ones"])
+def test_products_with_rows(kind):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (4, 11)) * (rng.random((4, 11)) < 0.7)
+    X = (X != 0).astype(float) if kind == "ones" else X.astype(float)
+    samples = rows.rows_of(X if kind == "dense" else csr_array(X))
+    w, W, steps = rng.integers(0, 9, 11), rng.integers(0, 9, (11, 3)), rng.integers(0, 9, 3)
+
+    def arguments():
+        return [np.array(one, float) for one in (w, W, steps, [1, 2, 3])]
+
+    compiled = arguments()
+    products = compiled_rows_of(samples, 2, *compiled)
+    dot, score, add, scores, outer = map(interpreted.row_function, interpreted.ROW_FUNCTIONS)
+    own = arguments()
+    assert (dot(samples, 2, own[0]), score(samples, 2, own[0], 0.5)) == products
+    assert products[0] == X[2] @ w
+    add(samples, 2, 2.0, own[0])
+    scores(samples, 2, own[1], own[3])
+    outer(samples, 2, own[2], own[1])
+    for one, other in zip(own, compiled, strict=True):
+        np.testing.assert_array_equal(one, other)
