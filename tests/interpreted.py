@@ -22,10 +22,12 @@ def is_asked_for():
 def install():
     """Put the twins into their modules; integers wrap around without a warning, as compiled ones do."""
     np.seterr(over="ignore")
+    from separatrix.kernels import epilogues
     from separatrix.kernels.strings import subsequence_simd
     from separatrix.runtime import exponential, simd
     from separatrix.solvers import rows
 
+    _replace(epilogues._exponentials_of, exponentials_of)
     _replace(exponential.power_of_2, power_of_2)
     _replace(subsequence_simd.sweep, sweep)
     twins = (
@@ -57,6 +59,15 @@ def row_function(name):
         return choose((typeof(samples.data),), *arguments)(samples, *arguments)
 
     return call
+
+
+def exponentials_of(P, sx, sz, gamma):
+    """What numba compiles for this precision."""
+    from separatrix.kernels import epilogues
+
+    single = P.dtype == np.float32
+    compute = epilogues._exponentials_single if single else epilogues._exponentials_double
+    compute(P, sx, sz, gamma)
 
 
 def power_of_2(whole):
