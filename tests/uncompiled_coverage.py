@@ -68,13 +68,14 @@ def measure(places, data_file):
     say(f"{TimeLimit.ended} tests were ended after {TEST_SECONDS:g} s")
 
 
-def shares(data_file):
+def shares(data_file, folders):
     """Reached lines, lines, reached branches and branches of each module that is not for a GPU."""
     measured = coverage.Coverage(data_file=data_file, branch=True)
     measured.load()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "coverage.json")
-        measured.json_report(outfile=str(path))
+        own = [str(ROOT / SOURCE / folder / "*") for folder in folders]
+        measured.json_report(outfile=str(path), include=own)
         files = json.loads(path.read_text())["files"]
     for name, found in sorted(files.items()):
         name = name.rpartition(SOURCE)[2]
@@ -90,7 +91,7 @@ def shares(data_file):
 
 def report(data_file, folders):
     """Print the shares of each folder, and the modules with the smallest ones."""
-    every = [(name, counts) for name, counts in shares(data_file) if name.startswith(folders)]
+    every = list(shares(data_file, folders))
     for folder in folders:
         own = [counts for name, counts in every if name.startswith(folder)]
         reached, lines, taken, branches = map(sum, zip(*own, strict=True))
@@ -100,7 +101,7 @@ def report(data_file, folders):
         )
     for name, (reached, lines, taken, branches) in every:
         share = 100 * (reached + taken) / max(lines + branches, 1)
-        if share < LOW:
+        if lines and share < LOW:
             say(f"  {name}: {share:.0f} %, lines {reached}/{lines}, branches {taken}/{branches}")
 
 
@@ -119,7 +120,7 @@ def main():
         module = [sys.executable, "-m", "tests.uncompiled_coverage"]
         subprocess.run([*module, *sys.argv[1:], "--session"], env=off, check=True)
     if not given.session:
-        report(given.data, tuple(given.folders))
+        report(given.data, given.folders)
 
 
 if __name__ == "__main__":
