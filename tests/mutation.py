@@ -41,7 +41,7 @@ SWAPS = {
 }
 OPERATORS = (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.AugAssign)
 SURVIVED, KILLED, SLOW, UNTESTED = "survived", "killed", "killed by time", "entered by no test"
-EQUIVALENT = "equivalent"
+EQUIVALENT, HUNG = "equivalent", "tests hang after a fork"
 REASONS = Path(__file__).parent / "equivalent_mutants.json"
 NOT_RUN = 3  # exit code of a child that could not run the tests
 PYTHON, COMPILED, GENERATOR = "python", "compiled", "generator"
@@ -125,11 +125,11 @@ def code_at(code, line):
 
 
 def tests_of(module):
-    """Files of tests of a module's folder, and of those above; of solvers, those of estimators as well."""
+    """Files of tests of a module's folder, and of those above; and of an estimator of that name."""
     path = ROOT / "tests" / module
-    folders = [folder for folder in path.parents if ROOT / "tests" in folder.parents]
-    folders += [ROOT / "tests/estimators"] if module.startswith("solvers") else []
-    return {str(one) for folder in folders for one in folder.glob("test_*.py")}
+    inside = [folder for folder in path.parents if ROOT / "tests" in folder.parents]
+    found = [one for folder in inside for one in folder.glob("test_*.py")]
+    return {str(one) for one in [*found, *(ROOT / "tests/estimators").glob(f"test_{path.name}")]}
 
 
 def reasons():
@@ -205,6 +205,8 @@ class Mutants:
         while outcome != EQUIVALENT and (chosen := self._choose(str(path), line)):
             seconds = 3 * sum(map(self.seconds.get, chosen)) + 5
             outcome, killer = run_mutant(lambda: _install(path, tree, line), chosen, seconds)
+            if outcome == SLOW and run_mutant(lambda: None, chosen, seconds)[0] == SLOW:
+                outcome = HUNG  # without the mutant, too
             if killer is None or self._passes_again(killer):
                 break
         self.outcomes.append(outcome)
@@ -251,7 +253,7 @@ def run_mutant(install, items, seconds):
         finally:
             os._exit(NOT_RUN)
     os.close(writing)
-    status = _wait(child, 30 * seconds)
+    status = _wait(child, 10 * seconds)
     with os.fdopen(reading) as pipe:
         killer = pipe.read()
     assert status != NOT_RUN, "a mutant could not be installed, or pytest failed"
@@ -353,7 +355,7 @@ def main():
             if len(found) < sum(one[2] == kind for one in drawn):
                 sys.exit(ended.stdout.decode()[-3000:])  # pytest came to no end
             outcomes += found
-    kinds = KILLED, SLOW, SURVIVED, UNTESTED, EQUIVALENT
+    kinds = KILLED, SLOW, SURVIVED, UNTESTED, EQUIVALENT, HUNG
     counts = {what: outcomes.count(what) for what in kinds}
     killed = counts[KILLED] + counts[SLOW]
     share = 100 * killed / max(len(outcomes) - counts[EQUIVALENT], 1)
