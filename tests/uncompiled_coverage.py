@@ -21,7 +21,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = "src/separatrix/"
 GPU = ("cuda", "triton", "device")
-TEST_SECONDS = 4.0
 LOW = 80.0  # per cent of the lines and branches of a module
 
 
@@ -34,6 +33,9 @@ class TimeLimit:
 
     ended = 0
 
+    def __init__(self, seconds):
+        self.seconds = seconds
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item):
         def ring(_number, _frame):
@@ -41,11 +43,11 @@ class TimeLimit:
             raise TooLong
 
         signal.signal(signal.SIGPROF, ring)
-        signal.setitimer(signal.ITIMER_PROF, TEST_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds)
         try:
             return (yield)
         except TooLong:
-            return pytest.skip(f"more than {TEST_SECONDS:g} s")
+            return pytest.skip(f"more than {self.seconds:g} s")
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
@@ -54,7 +56,7 @@ def say(line):
     sys.stdout.write(line + "\n")
 
 
-def measure(places, data_file):
+def measure(places, data_file, seconds):
     """Run the quick tests of some folders or files; add what they reach to the data file."""
     measured = coverage.Coverage(data_file=data_file, branch=True, source=[str(ROOT / SOURCE)])
     if Path(data_file).exists():
@@ -62,10 +64,10 @@ def measure(places, data_file):
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "-rf"]
     chosen = ["-m", "not slow and not long", "-k", "not cuda and not triton and not gpu"]
     measured.start()
-    pytest.main([*options, *chosen, *places], plugins=[TimeLimit()])
+    pytest.main([*options, *chosen, *places], plugins=[TimeLimit(seconds)])
     measured.stop()
     measured.save()
-    say(f"{TimeLimit.ended} tests were ended after {TEST_SECONDS:g} s")
+    say(f"{TimeLimit.ended} tests were ended after {seconds:g} s")
 
 
 def shares(data_file, folders):
@@ -110,11 +112,13 @@ def main():
     parser.add_argument("folders", nargs="+", help="of src/separatrix, such as solvers/svm")
     parser.add_argument("--tests", nargs="*", help="other than those of these folders")
     parser.add_argument("--data", default=".coverage.uncompiled", help="added to if it exists")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of a test, at most")
     parser.add_argument("--report-only", action="store_true")
     parser.add_argument("--session", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.session:
-        measure(given.tests or [f"tests/{one}" for one in given.folders], given.data)
+        places = given.tests or [f"tests/{one}" for one in given.folders]
+        measure(places, given.data, given.seconds)
     elif not given.report_only:
         off = {**os.environ, "NUMBA_DISABLE_JIT": "1", "OPENBLAS_NUM_THREADS": "1"}
         module = [sys.executable, "-m", "tests.uncompiled_coverage"]
