@@ -15,17 +15,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-import coverage
 import pytest
+from tests.mutation import GPU, TooLong
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "src/separatrix/"
-GPU = ("cuda", "triton", "device")
 LOW = 80.0  # per cent of the lines and branches of a module
-
-
-class TooLong(BaseException):
-    """A test took more processor time than it may."""
 
 
 class TimeLimit:
@@ -58,6 +53,8 @@ def say(line):
 
 def measure(places, data_file, seconds):
     """Run the quick tests of some folders or files; add what they reach to the data file."""
+    import coverage  # of the extra "release"
+
     measured = coverage.Coverage(data_file=data_file, branch=True, source=[str(ROOT / SOURCE)])
     if Path(data_file).exists():
         measured.load()
@@ -72,6 +69,8 @@ def measure(places, data_file, seconds):
 
 def shares(data_file, folders):
     """Reached lines, lines, reached branches and branches of each module that is not for a GPU."""
+    import coverage
+
     measured = coverage.Coverage(data_file=data_file, branch=True)
     measured.load()
     with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.modelfile.cases import X, Y
+from tests.modelfile.test_limits import reason
 
 import separatrix as sx
 from separatrix.errors import ModelFileError
@@ -12,12 +13,6 @@ from separatrix.modelfile import container
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.kinds import wrappers
 from separatrix.modelfile.labels import Labels
-
-
-def reason(call, *arguments):
-    with pytest.raises(ModelFileError) as refusal:
-        call(*arguments)
-    return refusal.value.reason
 
 
 def round_trip(field, value, **sizes):
