@@ -114,7 +114,7 @@ def test_a_composed_kernel_has_the_parts_it_was_made_of():
     assert inner.parts == [first, second]
 
 
-def test_kernels_of_objects_are_refused_on_a_gpu_and_those_of_vectors_are_not():
+def test_kernels_of_objects_are_refused_on_a_device_and_those_of_vectors_are_not():
     for kernel in (Spectrum(2), WeisfeilerLehman(2), 2.0 * Spectrum(3)):
         assert "not a function of inner products" in device_kernel_refusal(kernel)
     for kernel in (Gaussian(1.0), Linear(), Gaussian(1.0) + Linear(), "precomputed"):
