@@ -15,6 +15,8 @@ from separatrix.data.catalogue import VARIABLE, load
 
 def pytest_configure(config):
     os.environ.setdefault("MPLBACKEND", "Agg")
+    if interpreted.is_asked_for():  # integers wrap around; threads begin with NumPy's own settings
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,12 @@ twins in NumPy before any other module imports them; `install` is called by `tes
 
 import os
 import struct
+import sys
 
 import numpy as np
+from numba import typeof
 
+ROW_FUNCTIONS = ("dot_row", "score_row", "add_row", "add_scores", "add_outer")
 FULL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
@@ -19,19 +22,52 @@ def is_asked_for():
 def install():
     """Put the twins into their modules; integers wrap around without a warning, as compiled ones do."""
     np.seterr(over="ignore")
+    from separatrix.kernels import epilogues
+    from separatrix.kernels.strings import subsequence_simd
     from separatrix.runtime import exponential, simd
+    from separatrix.solvers import rows
 
-    exponential.power_of_2 = power_of_2
+    _replace(epilogues._exponentials_of, exponentials_of)
+    _replace(exponential.power_of_2, power_of_2)
+    _replace(subsequence_simd.sweep, sweep)
     twins = (
         *(hamming_mask, abs_difference_mask, at_least_mask, squared_distance, absolute_distance),
         *(rows_within_mask, boxes_within_mask, first_bit, bits_of, float_of),
     )
     for twin in twins:
-        assert hasattr(simd, twin.__name__), twin.__name__
-        setattr(simd, twin.__name__, twin)
-    from separatrix.kernels.strings import subsequence_simd
+        _replace(getattr(simd, twin.__name__), twin)
+    for name in ROW_FUNCTIONS:
+        _replace(getattr(rows, name), row_function(name))
 
-    subsequence_simd.sweep = sweep
+
+def _replace(original, twin):
+    """Put a twin wherever a module of separatrix, also one imported later, finds the original."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("separatrix"):
+            for attribute, value in list(vars(module).items()):
+                if value is original:
+                    setattr(module, attribute, twin)
+
+
+def row_function(name):
+    """What numba compiles for this kind of samples, as a Python function."""
+    from separatrix.solvers import rows
+
+    choose = getattr(rows, f"_{name}")
+
+    def call(samples, *arguments):
+        return choose((typeof(samples.data),), *arguments)(samples, *arguments)
+
+    return call
+
+
+def exponentials_of(P, sx, sz, gamma):
+    """What numba compiles for this precision."""
+    from separatrix.kernels import epilogues
+
+    single = P.dtype == np.float32
+    compute = epilogues._exponentials_single if single else epilogues._exponentials_double
+    compute(P, sx, sz, gamma)
 
 
 def power_of_2(whole):

@@ -4,7 +4,9 @@
 of one function, in a forked child. It is tried by the quick tests of its folder, and of those above, that
 enter this function without the mutant, the fastest first. A mutant that takes much more processor time is
 killed as well. Functions that numba compiles are run by the interpreter, with NUMBA_DISABLE_JIT=1: see
-`tests/interpreted.py`.
+`tests/interpreted.py`. Not mutated: functions that write compiled code (intrinsics, overloads), since what
+they wrote lies in numba's cache, and `strict=True` of zip, which guards against mistakes of programmers.
+Mutants that no test can kill are in `tests/equivalent_mutants.json`, with the reason.
 """
 
 import argparse
@@ -39,8 +41,10 @@ SWAPS = {
 }
 OPERATORS = (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.AugAssign)
 SURVIVED, KILLED, SLOW, UNTESTED = "survived", "killed", "killed by time", "entered by no test"
+EQUIVALENT, HUNG = "equivalent", "tests hang after a fork"
+REASONS = Path(__file__).parent / "equivalent_mutants.json"
 NOT_RUN = 3  # exit code of a child that could not run the tests
-PYTHON, COMPILED = "python", "compiled"
+PYTHON, COMPILED, GENERATOR = "python", "compiled", "generator"
 TEST_SECONDS = 5.0  # of processor time; tests that take longer are left out
 MUTANT_SECONDS = 30.0  # of tests that are tried on one mutant
 
@@ -67,10 +71,13 @@ def functions(tree):
 def sites(tree):
     """Nodes of the bodies of functions that can be changed, each with its function."""
     for function in functions(tree):
-        for statement in function.body:
-            for node in ast.walk(statement):
-                if _changeable(node):
-                    yield function, node
+        if kind_of(function) == GENERATOR:
+            continue
+        nodes = [node for statement in function.body for node in ast.walk(statement)]
+        guards = [one.value for one in nodes if getattr(one, "arg", None) == "strict"]
+        for node in nodes:
+            if _changeable(node) and node not in guards:
+                yield function, node
 
 
 def _changeable(node):
@@ -82,8 +89,11 @@ def _changeable(node):
 
 
 def kind_of(function):
-    """Whether numba compiles a function."""
+    """Whether numba compiles a function, or has it write code."""
     decorators = [ast.unparse(one) for one in function.decorator_list]
+    names = {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(function)}
+    if "builder" in names or any(one.startswith(("intrinsic", "overload")) for one in decorators):
+        return GENERATOR
     is_compiled = any("njit" in one or "vectorize" in one for one in decorators)
     return COMPILED if is_compiled else PYTHON
 
@@ -115,10 +125,17 @@ def code_at(code, line):
 
 
 def tests_of(module):
-    """Files of tests of a module's folder, and of those above."""
-    folders = (ROOT / "tests" / module).parents
-    inside = [folder for folder in folders if ROOT / "tests" in folder.parents]
-    return {str(path) for folder in inside for path in folder.glob("test_*.py")}
+    """Files of tests of a module's folder, and of those above; and of an estimator of that name."""
+    path = ROOT / "tests" / module
+    inside = [folder for folder in path.parents if ROOT / "tests" in folder.parents]
+    found = [one for folder in inside for one in folder.glob("test_*.py")]
+    return {str(one) for one in [*found, *(ROOT / "tests/estimators").glob(f"test_{path.name}")]}
+
+
+def reasons():
+    """Why no test can tell a mutant from the original, by module, line of code and change."""
+    every = json.loads(REASONS.read_text())
+    return {(one["module"], one["line"], one["change"]): one["reason"] for one in every}
 
 
 class TooLong(BaseException):
@@ -129,7 +146,7 @@ class Mutants:
     """Plugin of pytest: finds out which tests enter which functions, then tries mutants."""
 
     def __init__(self, drawn):
-        self.drawn = drawn
+        self.drawn, self.equivalent = drawn, reasons()
         self.entered = {}  # tests by the file and first line of a function
         self.seconds = {}
         self.steady, self.unsteady = set(), set()  # tests that pass a second time, or do not
@@ -181,10 +198,15 @@ class Mutants:
     def _try(self, module, number):
         path = SOURCE / module
         tree, line, where = mutate(path.read_text(), number)
-        outcome, killer = UNTESTED, None
-        while chosen := self._choose(str(path), line):
+        outcome, killer, chosen = UNTESTED, None, []
+        at, _, change = where.removeprefix("line ").partition(": ")
+        if (module, path.read_text().splitlines()[int(at) - 1].strip(), change) in self.equivalent:
+            outcome = EQUIVALENT
+        while outcome != EQUIVALENT and (chosen := self._choose(str(path), line)):
             seconds = 3 * sum(map(self.seconds.get, chosen)) + 5
             outcome, killer = run_mutant(lambda: _install(path, tree, line), chosen, seconds)
+            if outcome == SLOW and run_mutant(lambda: None, chosen, seconds)[0] == SLOW:
+                outcome = HUNG  # without the mutant, too
             if killer is None or self._passes_again(killer):
                 break
         self.outcomes.append(outcome)
@@ -231,7 +253,7 @@ def run_mutant(install, items, seconds):
         finally:
             os._exit(NOT_RUN)
     os.close(writing)
-    status = _wait(child, 30 * seconds)
+    status = _wait(child, 10 * seconds)
     with os.fdopen(reading) as pipe:
         killer = pipe.read()
     assert status != NOT_RUN, "a mutant could not be installed, or pytest failed"
@@ -278,21 +300,27 @@ def _install(path, tree, line):
     assert changed, f"no function object at {path}:{line}"
 
 
-def draw(mutants, seed, only):
+def draw(mutants, seed, only, kind=None):
     """Seeded random mutants: modules and numbers of sites, and by what kind of code."""
     known = {name: (SOURCE / name).read_text() for name in modules() if only in name}
     every = [
         (module, number, kind_of(function))
         for module, text in known.items()
         for number, (function, _) in enumerate(sites(ast.parse(text)))
+        if kind in (None, kind_of(function))
     ]
     return random.Random(seed).sample(every, min(mutants, len(every)))
 
 
-def run_session(drawn):
+def place_of(module, number):
+    """A mutant in words: module, line and change."""
+    return f"{module}, {mutate((SOURCE / module).read_text(), number)[2]}"
+
+
+def run_session(drawn, places):
     """Try mutants of one kind in this process; prints the outcomes as JSON."""
     plugin = Mutants([one[:2] for one in drawn])
-    places = sorted(set().union(*(tests_of(module) for module, *_ in drawn)))
+    places = places or sorted(set().union(*(tests_of(module) for module, *_ in drawn)))
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     chosen = ["-m", "not slow and not long", "-k", "not cuda and not triton and not gpu"]
     pytest.main([*options, *chosen, *places], plugins=[plugin])
@@ -305,27 +333,35 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="modules whose path has this in it")
     parser.add_argument("--kind", choices=(PYTHON, COMPILED), help="only these functions")
-    parser.add_argument("--session", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--at", nargs="*", help="of the drawn ones those with this in their place")
+    parser.add_argument("--tests", nargs="*", help="files of tests, other than those of the folder")
+    parser.add_argument("--session", choices=(PYTHON, COMPILED), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    drawn = draw(given.mutants, given.seed, given.only)
+    drawn = draw(given.mutants, given.seed, given.only, given.kind)
+    if given.at:
+        drawn = [one for one in drawn if any(text in place_of(*one[:2]) for text in given.at)]
     if given.session:
-        run_session([one for one in drawn if one[2] == given.kind])
+        run_session([one for one in drawn if one[2] == given.session], given.tests)
         return
     outcomes = []
-    for kind in [given.kind] if given.kind else [PYTHON, COMPILED]:
+    for kind in (PYTHON, COMPILED):
         if any(one[2] == kind for one in drawn):
             off = {"NUMBA_DISABLE_JIT": "1"} if kind == COMPILED else {}
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **off}
             command = [sys.executable, "-m", "tests.mutation", *sys.argv[1:]]
-            command += ["--session", "--kind", kind]
+            command += ["--session", kind]
             ended = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
             found = json.loads(ended.stdout.splitlines()[-1])
             if len(found) < sum(one[2] == kind for one in drawn):
                 sys.exit(ended.stdout.decode()[-3000:])  # pytest came to no end
             outcomes += found
-    counts = {what: outcomes.count(what) for what in (KILLED, SLOW, SURVIVED, UNTESTED)}
+    kinds = KILLED, SLOW, SURVIVED, UNTESTED, EQUIVALENT, HUNG
+    counts = {what: outcomes.count(what) for what in kinds}
     killed = counts[KILLED] + counts[SLOW]
-    sys.stdout.write(f"{json.dumps(counts)}\n{100 * killed / max(len(outcomes), 1):.0f} % killed\n")
+    share = 100 * killed / max(len(outcomes) - counts[EQUIVALENT], 1)
+    sys.stdout.write(
+        f"{json.dumps(counts)}\n{share:.0f} % of those that are not equivalent killed\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """The soak of the workbench: a script uses it as a person does, and its memory must not grow."""
 
 import atexit
+import itertools
 import shutil
+import sys
 import tempfile
 from functools import cache
 
@@ -12,8 +14,13 @@ from tests.workbench.workbench_process import WorkbenchProcess, until
 
 GROWTH = 20.0  # megabytes, of the server and its workers together
 MODELS = ("svm", "kernel-perceptron")
-WARM, EVERY = 200, 50  # visits before the memory is first measured, and between measurements
+WARM, EVERY = 100, 25  # visits before the memory is first measured, and between measurements
+VISITS = itertools.count(1)  # of this process, which has a workbench of its own
 MEASURED = []
+
+
+def say(line):
+    print(line, file=sys.stderr, flush=True)
 
 
 @cache
@@ -42,10 +49,12 @@ def visit(number):
     if scene["model"] == "kernel-perceptron":
         assert bench.post("/api/playground/steps", scene)["steps"]
     bench.get("/api/jobs")
-    if number >= WARM and number % EVERY == 0:
+    made = next(VISITS)
+    if made >= WARM and made % EVERY == 0:
         MEASURED.append(sum(bench.memory().values()))
         grown = MEASURED[-1] - MEASURED[0]
-        assert grown < GROWTH, f"grown by {grown:.0f} MB in {number - WARM} visits"
+        say(f"{made} visits: {MEASURED[-1]:.0f} MB")
+        assert grown < GROWTH, f"grown by {grown:.0f} MB in {made - WARM} visits"
 
 
 CAMPAIGN = Campaign(

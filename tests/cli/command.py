@@ -1,5 +1,6 @@
 """Commands in this process."""
 
+import inspect
 import json
 
 from click.testing import CliRunner
@@ -7,9 +8,15 @@ from click.testing import CliRunner
 from separatrix.cli import main
 
 
+def runner():
+    """A runner that keeps stderr apart; click 8.1 does so only if it is asked."""
+    asks = "mix_stderr" in inspect.signature(CliRunner).parameters
+    return CliRunner(mix_stderr=False) if asks else CliRunner()
+
+
 def run(*words, code=0):
     """Run a command that must end with this exit code."""
-    done = CliRunner().invoke(main, [str(word) for word in words])
+    done = runner().invoke(main, [str(word) for word in words])
     assert done.exit_code == code, (done.output, done.exception)
     return done
 

@@ -66,7 +66,7 @@ def test_models_are_listed():
 
 @pytest.mark.parametrize("words", [["demo", "--repeats", "0"], ["nothing"]])
 def test_a_usage_error_is_not_a_traceback(words):
-    assert "Error" in run(*words, code=2).output
+    assert "Error" in run(*words, code=2).stderr
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):

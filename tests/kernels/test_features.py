@@ -30,7 +30,7 @@ def thinned(rng, shape, share=0.4):
     seed=st.integers(0, 10_000),
     d=st.integers(1, 5),
     degree=st.integers(1, 7),
-    gamma=st.sampled_from([0.25, 1.0, 3.0]),
+    gamma=st.sampled_from([0.25, 1.0, 3.0, 4.0]),
     coef0=st.sampled_from([0.0, 0.5, 2.0]),
 )
 def test_dense_and_sparse_maps_have_the_kernel_for_any_sizes(seed, d, degree, gamma, coef0):

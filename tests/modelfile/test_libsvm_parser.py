@@ -161,7 +161,6 @@ CASES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "part", "instead", "reason", "sentence"), CASES, ids=[*REFUSED, *REFUSED_PRECOMPUTED]
 )

@@ -12,6 +12,7 @@ from separatrix.kernels.gram import HeldGram
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.kernel_combination import (
+    Planes,
     combine_matrices,
     solve_kernel_combination,
 )
@@ -137,3 +138,12 @@ def test_limits_end_it_with_bounds_that_hold():
     monitor = FitMonitor()
     monitor.cancel()
     assert solve(matrices, segments, 1.0, tol=1e-9, monitor=monitor).stop == "stopped"
+
+
+def test_weights_are_projected_to_the_nearest_below_the_level():
+    """Along the line of two weights of sum 1 the nearest ones are found by hand."""
+    planes = Planes([3.0], [np.array([2.0, 6.0])])  # 3 - d_1 - 3 d_2 = 2 - 2 d_2
+    some = np.array([0.7, 0.3])  # the plane is at 1.4
+    np.testing.assert_allclose(planes.project(some, 2.0, np.array([0.0, 1.0])), some, atol=1e-6)
+    found = planes.project(some, 1.0, np.array([0.0, 1.0]))
+    np.testing.assert_allclose(found, [0.5, 0.5], atol=1e-6)

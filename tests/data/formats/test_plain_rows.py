@@ -106,3 +106,12 @@ def test_a_table_is_the_same_by_compiled_code_and_by_pyarrow(tmp_path, monkeypat
         monkeypatch.setattr(records, "_COMPILED_BYTES", least)
         with pytest.raises(DataFileError, match="more than 3 cells"):
             read_table(path, header=False)
+
+
+def test_each_text_has_one_code():
+    """In the order of their first rows."""
+    words = [f"word{i % 700}" for i in range(3000)]
+    text = "".join(f"{i},{word}\n" for i, word in enumerate(words)).encode()
+    column = parse_plain(text, ",", ["n", "t"], ["n"], ["t"]).column("t").combine_chunks()
+    assert column.dictionary.to_pylist() == list(dict.fromkeys(words))
+    assert column.to_pylist() == words

@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from tests.data.formats import fuzz
 from tests.data.formats.samples import SVMLIGHT, from_path
 
-from separatrix.data.formats import svmlight
+from separatrix.data.formats import pairs, svmlight
 from separatrix.data.limits import Limits
 from separatrix.data.streams import ByteSource, open_
 from separatrix.errors import DataFileError, ParameterError
@@ -201,6 +201,9 @@ def test_query_pairs_are_passed_over_and_said(write):
 def test_blocks_put_together_are_the_whole(write, rows):
     rng = np.random.default_rng(0)
     X = scipy.sparse.random_array((300, 12), density=0.3, random_state=rng, format="csr")
+    X = scipy.sparse.csr_array(
+        X.toarray()
+    )  # scikit-learn 1.9.0 writes column numbers of 32 bits only
     path = write(b"")
     dump_svmlight_file(X, rng.integers(0, 5, 300), str(path), zero_based=False)
     whole = read_svmlight(path, n_features=12)
@@ -248,3 +251,42 @@ def test_a_mutated_file_that_scikit_learn_takes_is_the_same_here_or_refused(writ
         np.testing.assert_array_equal(ours.y, y)
         agreed += 1
     assert agreed > 50
+
+
+def parse(text):
+    """The outcome of a text without anything behind it, and the rows that were read."""
+    raw = np.frombuffer(text.encode(), np.uint8).copy()
+    labels, values = np.zeros(9), np.zeros(9)
+    ends, indices, long = np.zeros(9, np.int64), np.zeros(9, np.int64), np.zeros((9, 3), np.int64)
+    found = pairs.parse_pairs(raw, 1, 99, labels, ends, indices, values, long)
+    outcome, at, rows, count, _, _ = found
+    return outcome, at, labels[:rows].tolist(), indices[:count].tolist(), values[:count].tolist()
+
+
+@pytest.mark.parametrize(
+    "line", ["1 2:3", "-1 2:3 4:.5", "1", "+2 1:1 # note", "3 qid:7 1:2", "1 2:-7"]
+)
+def test_the_last_line_needs_no_newline(line):
+    outcome, at, *rows = parse(line)
+    assert outcome == pairs.COMPLETE
+    assert rows == list(parse(line + "\n")[2:])
+    assert rows[0]
+    assert at >= len(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome", "at"),
+    [
+        ("1 2:", pairs.VALUE, 4),
+        ("1 2", pairs.INDEX, 2),
+        ("1 2:3x", pairs.VALUE, 4),
+        ("x", pairs.LABEL, 0),
+        ("-", pairs.LABEL, 0),
+        ("1 0:1", pairs.BASE, 2),
+        ("1 100:1", pairs.WIDTH, 2),
+        ("1 2:1 2:1", pairs.ORDER, 6),
+    ],
+)
+def test_what_is_wrong_at_the_end_is_found_where_it_is(line, outcome, at):
+    assert parse(line)[:2] == (outcome, at)
+    assert parse(line + "\n")[:2] == (outcome, at)

@@ -30,6 +30,11 @@ def test_both_objectives_meet_and_are_what_the_formulas_say(bias_step):
     assert fit.dual_objective == pytest.approx(-square / 2 - fit.a[~own].sum())
     assert fit.stop == "tol"
     assert -1e-12 <= fit.gap < 1e-5
+    # no class whose dual variable may rise is further below the highest score than the violation
+    G = S + ~own
+    below = np.where(0.3 * own - fit.a > 1e-12, G.max(axis=1, keepdims=True) - G, 0.0)
+    assert fit.violation == pytest.approx(below.max(), abs=1e-9)
+    assert fit.violation < 1e-4
 
 
 @pytest.mark.parametrize("samples", [X, csr_array(X)], ids=["dense", "sparse"])

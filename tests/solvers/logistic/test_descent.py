@@ -1,49 +1,101 @@
-"""Steps of L-BFGS where scores lose their slope: the guess of the Hessian follows."""
+"""The choice of a solver, the minimum that it finds, and where it begins."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from sklearn.datasets import load_digits
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
-from separatrix import LogisticRegression
-from separatrix.solvers.logistic.block_sums import head_moments_of, moments_of, slope_of, squares_of
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.logistic.descent import LogisticSolver
+from separatrix.solvers.logistic.elastic_net_path import ElasticNetSolver
 from separatrix.types import Block
 
 
-@pytest.mark.parametrize(("C", "most"), [(1.0, 130), (1e4, 400)])
-def test_separated_digits_take_few_steps(C, most):
-    X, y = load_digits(return_X_y=True)  # 265 and 1,098 steps with the guess at weights of 0
-    model = LogisticRegression(C=C, max_iter=2000).fit(X, y)
-    assert model.solver_.startswith("L-BFGS")
-    assert model.n_iter_[0] <= most
-    exact = LogisticRegression(C=C, max_iter=2000, tol=1e-9).fit(X, y)
-    assert model.objective_ <= exact.objective_ * (1.0 + 1e-5)
+class Blocks:
+    """A training set in one block."""
+
+    def __init__(self, X, y, weights):
+        self.block = Block(X, y, weights)
+        self.n_features, self.n_classes = X.shape[1], int(y.max()) + 1
+
+    def __iter__(self):
+        return iter([self.block])
+
+    def in_class_order(self):
+        return np.arange(self.n_classes), np.arange(self.n_classes)
+
+    def cut(self, rows, *, every=1, dtype=None):
+        return [Block(*(part[::every] for part in self.block))]
 
 
-def test_separated_sparse_samples_take_few_steps():
-    rng = np.random.default_rng(0)
-    n, d, k = 600, 2000, 5
-    y = np.arange(n) % k
-    signs = np.where(rng.random((k, d)) < 0.01, rng.random((k, d)), 0.0)
-    X = csr_array(np.where(rng.random((n, d)) < 0.01, rng.random((n, d)), 0.0) + signs[y])
-    model = LogisticRegression(C=1000.0, max_iter=2000).fit(X, y)
-    assert model.solver_.startswith("L-BFGS")
-    assert model.n_iter_[0] <= 60
+def samples(classes):
+    rng = np.random.default_rng(classes)
+    y = rng.integers(0, classes, 90) * (rng.random(90) < 0.7)
+    X = rng.normal(size=(90, 4)) + 0.7 * np.eye(4)[y % 4]
+    return X, y, rng.uniform(0.5, 2.0, 90)
 
 
-def test_sums_weighted_by_slopes_are_those_of_weighted_samples():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
-    theta, weights = rng.normal(size=(3, 5)), rng.random(30)
-    scores = X @ theta[:, :4].T + theta[:, 4]
-    P = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    slopes = weights * (P * (1.0 - P)).mean(axis=1)
-    at, position = {"theta": theta, "intercept": True}, np.array([0, -1, 1, -1, -1])
-    for samples in (X, csr_array(X)):
-        block = Block(samples, y, weights)
-        np.testing.assert_allclose(slope_of(block, **at), slopes.sum())
-        np.testing.assert_allclose(squares_of(block, **at), slopes @ X**2)
-        moments = moments_of(block, **at)
-        np.testing.assert_allclose(moments[:4, :4], (X * slopes[:, None]).T @ X, atol=1e-12)
-    head = head_moments_of(block, position=position, **at)
-    np.testing.assert_allclose(head, (X * slopes[:, None]).T[[0, 2]] @ X[:, [0, 2]])
+def solver_of(X, y, weights, solver="newton-cholesky", intercept=True):
+    return LogisticSolver(
+        Blocks(X, y, weights),
+        **{"solver": solver, "intercept": intercept, "intercept_precision": 0.0},
+        **{"tol": 1e-9, "max_iter": 500, "threads": 1, "monitor": FitMonitor()},
+    )
+
+
+def objective(theta, X, y, weights, C):
+    S = X @ theta[:, :-1].T + theta[:, -1]
+    S = np.column_stack([np.zeros(len(y)), S]) if S.shape[1] == 1 else S
+    loss = weights @ (logsumexp(S, axis=1) - S[np.arange(len(y)), y])
+    return loss + 0.5 / C * (theta[:, :-1] ** 2).sum()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", ["newton-cholesky", "lbfgs"])
+def test_the_minimum_is_that_of_scipy(classes, name):
+    X, y, weights = samples(classes)
+    found = solver_of(X, y, weights, name).solve(2.0)
+    shape = found.theta.shape
+    peer = minimize(
+        lambda t: objective(t.reshape(shape), X, y, weights, 2.0), np.zeros(found.theta.size)
+    )
+    assert found.stop == "tol"
+    assert found.objective == pytest.approx(objective(found.theta, X, y, weights, 2.0))
+    assert found.objective <= peer.fun + 1e-9
+    np.testing.assert_allclose(found.theta[:, :-1], peer.x.reshape(shape)[:, :-1], atol=1e-4)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_base_rates_give_every_sample_the_shares_of_the_classes(classes):
+    X, y, weights = samples(classes)
+    theta = solver_of(X, y, weights)._base_rates()
+    assert not theta[:, :-1].any()
+    scores = np.append(0.0, theta[:, -1]) if classes == 2 else theta[:, -1]
+    shares = np.bincount(y, weights) / weights.sum()
+    np.testing.assert_allclose(np.exp(scores - logsumexp(scores)), shares)
+    assert not solver_of(X, y, weights, intercept=False)._base_rates().any()
+
+
+def test_the_evidence_search_ends_inside_at_a_minimum():
+    X, y, weights = samples(2)
+    solver = solver_of(X, y, np.ones_like(weights))
+    C, found = solver.most_evident()
+    assert not solver.at_the_end
+    assert found.objective == pytest.approx(objective(found.theta, X, y, np.ones(90), C))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_biases_of_sparse_weights_sum_to_zero_and_the_objective_is_the_minimum(classes):
+    X, y, weights = samples(classes)
+    options = {"intercept": True, "intercept_precision": 0.0, "tol": 1e-10, "max_iter": 500}
+    solver = ElasticNetSolver(
+        *(X, y, weights), classes=np.arange(classes), l1_ratio=0.5, monitor=FitMonitor(), **options
+    )
+    found = solver.solve(0.5)
+    l1 = np.abs(found.theta[:, :-1]).sum()
+    assert found.objective == pytest.approx(objective(found.theta, X, y, weights, 1.0) + l1)
+    if classes > 2:
+        assert found.theta[:, -1].sum() == pytest.approx(0.0, abs=1e-12)
+        assert np.abs(found.theta[:, -1]).max() > 0.01
+    again = solver.solve(0.5, found.theta)
+    assert again.objective == pytest.approx(found.objective)

@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression as Peer
 
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.logistic import elastic_net
 from separatrix.solvers.logistic.elastic_net import ElasticNetProblem, solve_elastic_net
 from separatrix.solvers.logistic.quadratic import minimise_quadratic, violations
@@ -101,3 +102,49 @@ def test_the_quadratic_model_is_minimised_though_features_repeat():
     penalty = np.full(12, 3.0)
     u = minimise_quadratic(H, g, np.zeros(12), penalty, share=1e-9)
     assert violations(u, g + H @ u, penalty).max() <= 1e-6
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_residuals_of_a_balanced_bias_sum_to_zero(k):
+    """So they are feasible in the dual, whatever the other weights are."""
+    X, y = samples(k)
+    problem = ElasticNetProblem.of(X, y, np.ones(len(y)), n_classes=k, intercept=True)
+    start = np.random.default_rng(k).normal(size=(1 if k == 2 else k, 61)) / 10
+    descent = elastic_net._Descent(problem.with_penalty(1.0, 0.0), start, FitMonitor())
+    before = descent._objective()
+    assert np.abs(descent.point.R.sum(axis=1)).max() > 1.0
+    descent._balance()
+    assert np.abs(descent.point.R.sum(axis=1)).max() <= 1e-8 * len(y)
+    assert descent._objective() < before
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_rows_of_weight_0_change_neither_the_minimum_nor_its_certificate(k):
+    X, y = samples(k)
+    weights = np.random.default_rng(1).integers(0, 3, len(y)) * 0.5
+    used = weights > 0
+
+    def solve(X, y, weights):
+        problem = ElasticNetProblem.of(X, y, weights, n_classes=k, intercept=True)
+        return solve_elastic_net(problem.with_penalty(2.0, 0.5), tol=1e-9, max_iter=200)
+
+    whole, part = solve(X, y, weights), solve(X[used], y[used], weights[used])
+    assert whole.stop == part.stop == "tol"
+    assert 0.0 <= whole.gap <= 1e-9
+    assert whole.objective == pytest.approx(part.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_curvatures_are_weights_times_probabilities(k):
+    X, y = samples(k)
+    weights = np.random.default_rng(2).uniform(0.1, 3.0, len(y))
+    problem = ElasticNetProblem.of(X, y, weights, n_classes=k, intercept=True)
+    F = 0.1 * np.random.default_rng(3).normal(size=(1 if k == 2 else k, len(y)))
+    P = 1.0 / (1.0 + np.exp(-F)) if k == 2 else np.exp(F - logsumexp(F, axis=0))
+    own, inverse = elastic_net._Point(problem, F.copy()).curvatures()
+    missing = np.abs(P[0] - y) if k == 2 else 1.0 - P[y, np.arange(len(y))]
+    near = missing <= 0.5
+    expected = weights * P * (1.0 - P) if k == 2 else weights * P
+    np.testing.assert_allclose(own[:, near], expected[:, near], rtol=1e-9)
+    assert (own[:, ~near] >= 0.0).all()
+    np.testing.assert_allclose(inverse, 1.0 / weights)

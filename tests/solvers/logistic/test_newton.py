@@ -4,8 +4,8 @@ from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
 from separatrix.solvers.logistic.lbfgs import solve_lbfgs
-from separatrix.solvers.logistic.newton import pinned, solve_newton
-from separatrix.solvers.logistic.passes import merge, sums_of
+from separatrix.solvers.logistic.newton import _search_line, pinned, solve_newton
+from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.solvers.logistic.preconditioner import Diagonal
 from separatrix.types import Block
 
@@ -152,4 +152,27 @@ def test_columns_far_from_zero_leave_the_minimum_where_it_is(offset):
             max_iter=100,
         ).objective
 
-    assert minimum(X + offset) <= minimum(X) * (1.0 + 1e-5)  # 5.8 times as large in scikit-learn
+    assert minimum(X + offset) <= minimum(X) * (1.0 + 1e-5)
+
+
+@pytest.mark.parametrize(("slope", "expected"), [(1.0, 1.0), (0.9, 1.0), (10.0, 0.125)])
+def test_a_line_search_halves_the_step_until_the_loss_falls_enough(slope, expected):
+    """Along f(t) = (1 - t)^2 / 2 whose slope at 0 is -1, with steps that are `slope` times too long."""
+
+    def at(theta, hessian):
+        t = theta[0, 0]
+        return Sums(0.5 * (1.0 - t) ** 2, np.array([[t - 1.0]]), None, 0.0, 0.0)
+
+    tried = []
+
+    def evaluate(theta, hessian):
+        tried.append(theta[0, 0])
+        return at(theta, hessian)
+
+    start = np.zeros((1, 1))
+    step = np.array([[slope]])
+    theta, there = _search_line(evaluate, start, at(start, False), step, -slope, False)
+    assert theta[0, 0] == slope * expected
+    assert there.loss < 0.5
+    assert tried == [slope / 2.0**i for i in range(len(tried))]
+    assert _search_line(evaluate, start, at(start, False), -step, -slope, False) is None

@@ -4,7 +4,7 @@ import pytest
 from separatrix import SVC
 from separatrix.errors import DataError
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.svm.hard_margin import solve_interior_point
+from separatrix.solvers.svm.hard_margin import INSIDE, _length, solve_interior_point
 from separatrix.workbench.playground.generators import generate_points
 
 
@@ -51,3 +51,11 @@ def test_an_indefinite_matrix_and_a_stop_give_no_start():
 
     assert solve_interior_point(-100 * np.eye(3), y) is None
     assert solve_interior_point(np.eye(3), y, monitor) is None
+
+
+def test_a_step_stays_inside_and_is_never_longer_than_1():
+    value = np.array([1.0, 2.0])
+    assert _length(value, np.array([0.0, 5.0])) == 1.0
+    assert _length(value, np.array([-0.1, 0.0])) == 1.0
+    assert _length(value, np.array([-2.0, -1.0])) == INSIDE * 0.5
+    assert _length(value, np.array([1.0, -4.0])) == INSIDE * 0.5

@@ -8,7 +8,7 @@ from sklearn.svm import NuSVC, OneClassSVM
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram.build import make_gram
 from separatrix.solvers.svm import solve_svms
-from separatrix.solvers.svm.nu import solve_nu_svms, with_sum
+from separatrix.solvers.svm.nu import Levels, solve_nu_svms, with_sum
 from separatrix.solvers.svm.problem import SvmProblem
 
 TWO, ONE = np.array([-1, 1], np.int8), np.array([1, 1], np.int8)
@@ -113,3 +113,19 @@ def test_a_sum_is_kept_in_the_box():
             assert alpha.sum() == pytest.approx(total)
             assert (alpha >= 0).all()
             assert (alpha <= box).all()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "margins", "level", "violation"),
+    [
+        ([0.0, 1.0, 0.5, 0.25], [9.0, -9.0, 2.0, 4.0], 3.0, 2.0),  # the mean of the free rows
+        ([0.0, 1.0], [5.0, 3.0], 4.0, 0.0),  # none is free: the middle
+        ([0.0, 0.0], [5.0, 3.0], 3.0, 0.0),  # only an upper end
+        ([1.0, 1.0], [5.0, 3.0], 5.0, 0.0),  # only a lower end
+        ([0.0, 1.0], [3.0, 5.0], 4.0, 2.0),  # the rows should change places
+        ([], [], 0.0, 0.0),
+    ],
+)
+def test_levels_of_one_side(alpha, margins, level, violation):
+    found = Levels.of(np.array(margins), np.array(alpha), np.ones(len(alpha)))
+    assert found == (level, violation)

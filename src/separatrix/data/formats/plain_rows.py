@@ -22,14 +22,8 @@ _LONG_SHARE = 16  # one in so many numbers may be long
 _PLAIN = 15  # any number of so many digits is exact in float64, and so is 10^15
 _TENS = 10.0 ** np.arange(_PLAIN + 1)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-
-
-def _pack(cell: bytes) -> int:
-    """Up to seven bytes as a number."""
-    return int.from_bytes(cell, "little") if len(cell) < 8 else -1
-
-
-_MISSING = np.array([_pack(word.encode()) for word in MISSING], dtype=np.int64)
+# Words of up to seven bytes, each as one number.
+_MISSING = np.array([int.from_bytes(word.encode(), "little") for word in MISSING], dtype=np.int64)
 
 
 def parse_plain(

@@ -1,0 +1,43 @@
+"""Files of JSON: objects in lines, in an array, in columns."""
+
+import pytest
+
+from separatrix.data.formats.rows import as_array
+from separatrix.data.read_table import read_table
+
+
+def rows(data):
+    return [dict(zip(data.X.columns, row, strict=True)) for row in data.X.numbers.tolist()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "b": 3.5, "class": "x"}\n{"a": 2, "b": 4, "class": "y"}\n',
+        '[{"a": 1, "b": 3.5, "class": "x"}, {"a": 2, "b": 4, "class": "y"}]',
+        '{"a": [1, 2], "b": [3.5, 4], "class": ["x", "y"]}',
+        '{"a": {"0": 1, "1": 2}, "b": {"0": 3.5, "1": 4}, "class": {"0": "x", "1": "y"}}',
+        '{"made": 2020, "rows": [{"a": 1, "b": 3.5, "class": "x"}, {"a": 2, "b": 4, "class": "y"}]}',
+    ],
+)
+def test_the_same_table_in_five_forms(write, text):
+    data = read_table(write(text, "t.json"))
+    assert rows(data) == [{"a": 1, "b": 3.5}, {"a": 2, "b": 4}]
+    assert data.y.tolist() == ["x", "y"]
+
+
+def test_lists_of_different_lengths_are_cells_and_no_columns(write):
+    line = '{"a": [1, 2], "b": [3], "class": "%s"}\n'
+    data = read_table(write(line % "x" + line % "y", "t.jsonl"))
+    assert len(data.X) == 2
+    single = '{"a": [1, 2], "b": [3]}'
+    assert len(read_table(write(single, "t.json"), target=None).X) == 1
+
+
+def test_columns_of_whole_and_broken_numbers_are_numbers():
+    assert as_array([1, 2.5, None]).to_pylist() == [1.0, 2.5, None]
+    assert as_array([1, 2]).to_pylist() == [1.0, 2.0]
+    assert as_array([True, None]).to_pylist() == [True, None]
+    assert as_array([None, None]).to_pylist() == [None, None]
+    assert as_array([True, 2]).to_pylist() == ["True", "2"]
+    assert as_array([1.0, "x"]).to_pylist() == ["1", "x"]
