@@ -190,7 +190,7 @@ class Standings:
 
 
 class StudyStandings:
-    """Sends what a study has tested so far: mean errors, and their range over the splits.
+    """Sends what a study has tested so far: mean errors with the interval that reports give them.
 
     If folds choose parameters, the errors of those chosen are shown, else those of every model tested.
     """
@@ -221,15 +221,23 @@ def _name(row: Row) -> str:
 
 
 def _leaderboard_row(name: str, rows: list[Row]) -> dict[str, Any]:
-    """A line of the leaderboard, errors in per cent."""
-    shares = [1.0 - row.value if row.metric == "test_accuracy" else row.value for row in rows]
-    errors = [100.0 * share for share in shares]
+    """A line of the leaderboard, in per cent; without an interval if the sizes are not known."""
+    from separatrix.evaluation.statistics import interval
+
+    errors = [1.0 - row.value if row.metric == "test_accuracy" else row.value for row in rows]
+    low, high = None, None
+    if all(row.train_rows and row.test_rows for row in rows):
+        ratio = sum(row.test_rows / row.train_rows for row in rows) / len(rows)
+        total = sum(row.test_rows for row in rows)
+        different = min(total, max(row.train_rows + row.test_rows for row in rows))
+        ends = interval(errors, ratio, round(total / len(rows)), different)
+        low, high = (round(100.0 * end, 3) for end in ends)
     seconds = sum(row.seconds for row in rows if row.seconds == row.seconds)  # some have none
     return {
         "model": name[:LONGEST_NAME],
-        "error": round(sum(errors) / len(errors), 3),
-        "low": round(min(errors), 3),
-        "high": round(max(errors), 3),
+        "error": round(100.0 * sum(errors) / len(errors), 3),
+        "low": low,
+        "high": high,
         "seconds": round(seconds, 3),
     }
 
