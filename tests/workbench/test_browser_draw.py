@@ -272,7 +272,7 @@ def test_a_stroke_is_redone_the_pen_is_wider_and_the_image_is_saved(page):
 def test_an_answer_for_the_width_before_does_not_settle_the_page(page):
     tab, held = page.tab, []
     results = tab.locator("[data-test=results]")
-    tab.route("**/api/draw/answer", held.append)
+    tab.route("**/api/draw/answer", lambda route: held.append(route))
     press_and_draw(tab, HANDWRITING["7"][0][0])
     tab.mouse.up()
     expect(results).to_have_attribute("data-settled", "false")
@@ -283,7 +283,9 @@ def test_an_answer_for_the_width_before_does_not_settle_the_page(page):
         expect(results).to_have_attribute("data-settled", "false")
         asked = len(held)
         held[-1].continue_()
-        until(lambda asked=asked: tab.wait_for_timeout(10) or len(held) > asked, "the next question")
+        until(
+            lambda asked=asked: tab.wait_for_timeout(10) or len(held) > asked, "the next question"
+        )
 
     expect(results).to_have_attribute("data-settled", "false")
     held[-1].continue_()

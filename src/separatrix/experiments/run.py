@@ -179,7 +179,9 @@ def _run_step(step: Step, context: RunContext) -> StepResult:
 
 
 def _write_result(path: Path, step: Step, run_hash: str, result: StepResult) -> None:
-    rows = json.dumps([[*row[:6], *map(_number, row[6:9]), *row[9:]] for row in result.rows]).encode()
+    rows = json.dumps(
+        [[*row[:6], *map(_number, row[6:9]), *row[9:]] for row in result.rows]
+    ).encode()
     write_container(
         path,
         {"format": FORMAT, "step": step.name, "run": run_hash},

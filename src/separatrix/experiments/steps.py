@@ -42,7 +42,9 @@ class Row(NamedTuple):
     value: float
     seconds: float = float("nan")  # differs from run to run, as does memory
     memory: float = float("nan")  # MiB by which the process grew
-    train_rows: int = 0  # of the split, and its test rows, where the value is a share of these; else 0
+    train_rows: int = (
+        0  # of the split, and its test rows, where the value is a share of these; else 0
+    )
     test_rows: int = 0
 
 

@@ -25,7 +25,7 @@ export function leaderboard({ rows, running, study }) {
           h("td", { class: "number" }, row.low === null ? "not known" : `${percent(row.low)} to ${percent(row.high)}`),
           h("td", {}, span(row, most)),
           h("td", { class: "number" }, duration(row.seconds))))))),
-    h("p", { class: "hint" }, study ? "Error: the mean share of test rows that are wrong, over the splits so far; fewer is better."
+    h("p", { class: "hint" }, study ? "Error: the mean share of test rows that are wrong, over the splits so far; fewer is better. Time: of the steps that tested it; a step may test several."
       : "Error: the share of test rows that the model gets wrong, over all folds; fewer is better."),
   ];
 }
