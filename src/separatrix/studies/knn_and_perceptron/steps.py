@@ -197,7 +197,7 @@ class _KnnStudy:
                     "mistakes_in_pass": log.mistakes[mark - 1],
                     "test_accuracy_after_pass": log.accuracy[mark - 1],
                 }
-                rows += self._rows(PERCEPTRON, name, at_pass, split, **{"pass": mark})
+                rows += self._rows(PERCEPTRON, name, at_pass, split, None, **{"pass": mark})
             logs.append(log)
         arrays = {
             "mistakes": np.array([log.mistakes for log in logs]),
