@@ -14,6 +14,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import tempfile
 import time
 from typing import Any
@@ -21,6 +22,12 @@ from typing import Any
 from tests.browser import FLAGS, require_chromium
 
 SECONDS = 120  # for one answer; a loaded machine is slow
+START = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+os.dup2(ends[0], 3), os.dup2(ends[1], 4)  # where the protocol has its two ends
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 class Chromium:
@@ -33,9 +40,8 @@ class Chromium:
         self._replies, replies = os.pipe()
         words = [program, "--headless", "--remote-debugging-pipe", *FLAGS]
         words.append(f"--user-data-dir={self._folder.name}")
-        redirect = f'exec "$@" 3<&{commands} 4>&{replies}'  # where the protocol has its two ends
         self._process = subprocess.Popen(
-            ["sh", "-c", redirect, "sh", *words],
+            [sys.executable, "-c", START, str(commands), str(replies), *words],
             pass_fds=(commands, replies),
             stderr=subprocess.DEVNULL,
         )
@@ -75,6 +81,7 @@ class Chromium:
         page.send("Log.enable")
         shape = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         page.send("Emulation.setDeviceMetricsOverride", **shape)
+        page.send("Page.bringToFront")  # a tab behind another one paints no frames
         page.send("Page.navigate", url=address)
         return page
 
