@@ -10,7 +10,7 @@ from tests.workbench.workbench_process import WorkbenchProcess
 
 pytest.importorskip("fastapi", reason="the workbench needs fastapi")
 PLANE = "document.querySelector('[data-test=plane]')"
-RESTS = f"{PLANE}?.dataset.settled === 'true' && {PLANE}.dataset"
+RESTS = f"{PLANE}?.dataset.settled === 'true' && ({{...{PLANE}.dataset}})"
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_a_slider_moves_the_boundary(bench):
     )
 
     page.until(f"Number({PLANE}.dataset.fitted) > {before['fitted']} && {RESTS}")
-    after = page.evaluate(f"{PLANE}.dataset")
+    after = page.evaluate(f"({{...{PLANE}.dataset}})")
     assert int(after["wrong"]) < int(before["wrong"])  # gamma overfits
     assert page.complaints() == []
 
@@ -67,7 +67,7 @@ def test_experiments_fit_a_phone(bench):
     page.until("document.querySelectorAll('[data-test=experiment]').length > 5")
 
     assert page.evaluate("!document.querySelector('[data-test=start]').disabled")
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390  # less a scroll bar
     assert page.complaints() == []
 
 
@@ -75,4 +75,5 @@ def test_without_the_link_nobody_is_let_in(bench):
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"{bench[0].address}/api/draw/state", timeout=60)
 
-    assert refused.value.code == 401
+    with refused.value as reply:
+        assert reply.code == 401
