@@ -53,14 +53,14 @@ class LocalBackend:
         self.states: dict[str, bytes] = {}
         self.former: dict[str, bytes] = {}
 
-    async def call(self, name: str, arguments: dict[str, Any], *, seconds: float) -> bytes:
+    async def call(self, name: str, arguments: str, *, seconds: float) -> bytes:
         assert seconds > 0
         self.calls += 1
         service, _, method = name.partition(".")
         assert service == self.name
         assert method in self.service.requests
         try:
-            answer = getattr(self.service, method)(**json.loads(json.dumps(arguments)))
+            answer = getattr(self.service, method)(**json.loads(arguments))
         except (SeparatrixError, ValueError) as error:
             raise RequestError(422, "refused", str(error)) from error
         self.states[self.name] = json.dumps(self.service.state(), allow_nan=False).encode()

@@ -31,12 +31,12 @@ async def start(settings, main=fake_workers.main):
 
 
 async def call(backend, method, seconds=SECONDS, **arguments):
-    return json.loads(await backend.call(f"echo.{method}", arguments, seconds=seconds))
+    return json.loads(await backend.call(f"echo.{method}", json.dumps(arguments), seconds=seconds))
 
 
 async def refuse(backend, method, seconds=SECONDS, **arguments):
     with pytest.raises(RequestError) as refusal:
-        await backend.call(f"echo.{method}", arguments, seconds=seconds)
+        await backend.call(f"echo.{method}", json.dumps(arguments), seconds=seconds)
     return refusal.value
 
 

@@ -269,6 +269,29 @@ def test_a_stroke_is_redone_the_pen_is_wider_and_the_image_is_saved(page):
     assert given.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_an_answer_for_the_width_before_does_not_settle_the_page(page):
+    tab, held = page.tab, []
+    results = tab.locator("[data-test=results]")
+    tab.route("**/api/draw/answer", lambda route: held.append(route))
+    press_and_draw(tab, HANDWRITING["7"][0][0])
+    tab.mouse.up()
+    expect(results).to_have_attribute("data-settled", "false")
+    until(lambda: tab.wait_for_timeout(10) or held, "the first question")
+
+    tab.locator("[data-test=pen] input").press("End")
+    while len(held) < 2 or held[-1].request.post_data_json["pen"] == 1:
+        expect(results).to_have_attribute("data-settled", "false")
+        asked = len(held)
+        held[-1].continue_()
+        until(
+            lambda asked=asked: tab.wait_for_timeout(10) or len(held) > asked, "the next question"
+        )
+
+    expect(results).to_have_attribute("data-settled", "false")
+    held[-1].continue_()
+    expect(results).to_have_attribute("data-settled", "true")
+
+
 def test_own_classes_are_named_drawn_learned_and_saved(visit, bench, tmp_path):
     tab = opened(visit).tab
     tab.locator("[data-test=data][data-name=own]").check()

@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from tests.workbench.job_runs import QUICK, study_request
 from separatrix import KNeighborsClassifier, Perceptron, compare
 from separatrix.app.runs import prepare
 from separatrix.errors import ExperimentError
+from separatrix.evaluation.statistics import interval
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, StepResult
 from separatrix.runtime.progress import bar, busy, listen
@@ -101,11 +103,11 @@ def test_models_that_are_finished_stand_in_a_table_with_what_the_best_confuses()
     assert json.loads(json.dumps(last)) == last
 
 
-def row(model, metric, value, split=0, parameters="{}", seconds=0.5):
-    return Row("", "digits", model, parameters, split, metric, value, seconds)
+def row(model, metric, value, split=0, parameters="{}", seconds=0.5, sizes=(80, 20)):
+    return Row("", "digits", model, parameters, split, metric, value, seconds, math.nan, *sizes)
 
 
-def test_a_study_fills_a_leaderboard_with_the_range_over_its_splits():
+def test_a_study_fills_a_leaderboard_with_the_interval_of_its_splits():
     channel = MessageList()
     standings = StudyStandings(channel.send)
 
@@ -115,9 +117,44 @@ def test_a_study_fills_a_leaderboard_with_the_range_over_its_splits():
     )
     standings([row("svm", "chosen_error", 0.01), row("svm", "chosen_error", 0.03, split=1)])
 
+    # both splits are of one step of half a second
     first, last = ([*message["leaderboard"]] for message in channel.messages)
     assert [one["model"] for one in first] == ["knn", "svm, C = 1"]
-    assert last == [{"model": "svm", "error": 2.0, "low": 1.0, "high": 3.0, "seconds": 1.0}]
+    low, high = (100 * end for end in interval([0.01, 0.03], ratio=0.25, rows=20, tested=40))
+    assert low < 1
+    assert high > 3
+    assert last == [
+        {"model": "svm", "error": 2.0, "low": round(low, 3), "high": round(high, 3), "seconds": 0.5}
+    ]
+
+
+def test_the_interval_of_a_study_is_that_of_a_comparison_of_the_same_splits():
+    X, y = np.arange(40.0)[:, None] % 13, np.repeat([0, 1], 20)
+    whole = compare({"near": KNeighborsClassifier()}, X, y, cv=4, repeats=1)
+    (evaluation,) = whole.evaluations.values()
+    rows = [
+        row("knn", "test_error", error, number, sizes=(len(part.train), len(part.test)))
+        for number, (error, part) in enumerate(
+            zip(evaluation.test_error[0], evaluation.splits, strict=True)
+        )
+    ]
+    channel = MessageList()
+
+    StudyStandings(channel.send)(rows)
+
+    (found,) = channel.messages[0]["leaderboard"]
+    (expected,) = whole.rows()
+    assert (found["low"], found["high"]) == pytest.approx(
+        (expected["low"], expected["high"]), abs=1e-3
+    )
+
+
+def test_rows_without_sizes_have_no_interval():
+    channel = MessageList()
+    StudyStandings(channel.send)([row("a curve", "test_error", 0.5, sizes=(0, 0))])
+
+    (found,) = channel.messages[0]["leaderboard"]
+    assert (found["error"], found["low"], found["high"]) == (50.0, None, None)
 
 
 def test_a_study_that_measures_accuracy_has_a_leaderboard_of_errors():
@@ -128,7 +165,7 @@ def test_a_study_that_measures_accuracy_has_a_leaderboard_of_errors():
     assert found == {
         "model": "k-NN, k = 3",
         "error": 25.0,
-        "low": 25.0,
-        "high": 25.0,
+        "low": 11.186,  # Wilson, 5 of 20
+        "high": 46.87,
         "seconds": 0.5,
     }

@@ -39,7 +39,7 @@ class IdleBackend:
     async def stop(self) -> None:
         self.life.append("stop")
 
-    async def call(self, name: str, arguments: dict[str, object], *, seconds: float) -> bytes:
+    async def call(self, name: str, arguments: str, *, seconds: float) -> bytes:
         return b"{}"
 
     def cancel(self) -> bool:

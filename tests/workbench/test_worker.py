@@ -1,4 +1,5 @@
 import asyncio
+import json
 import os
 import sys
 
@@ -41,7 +42,7 @@ def run(main, task, messages=(), *, count, deadline=None):
 
         worker = Worker(main, task, memory=200 * MEGABYTE, on_message=on_message, on_exit=on_exit)
         for message in messages:
-            worker.send(message)
+            worker.send(json.dumps(message).encode())
         if deadline is None:
             await received.wait()
             worker.kill()

@@ -9,10 +9,12 @@ when it is used. Programs that import them, before or after, get the real ones.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from threading import Lock
 from types import ModuleType
@@ -69,6 +71,53 @@ def deferred_imports(importer: str) -> Iterator[None]:
         yield
     finally:
         _remove(put)
+
+
+class DeferringLoader(Loader):
+    """Loads a module with its own loader, and defers what the table has for it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """The module of its own loader."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module, with placeholders if it can be executed with them."""
+        try:
+            with deferred_imports(module.__name__):
+                self.loader.exec_module(module)
+        except Exception:  # another version of scikit-learn, which uses at once what was deferred
+            if module.__name__ not in DEFERRED:
+                raise
+            self.loader.exec_module(module)
+
+    def __getattr__(
+        self, name: str
+    ) -> Any:  # get_source, get_data, ...: for tracebacks and inspect
+        return getattr(self.loader, name)
+
+
+class DeferringFinder(MetaPathFinder):
+    """Finds the modules of the table with the other finders; in `sys.meta_path` it defers for all."""
+
+    names: Container[str] = DEFERRED
+    loader: type[DeferringLoader] = DeferringLoader
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The specification of another finder, with our loader around its own."""
+        if name not in self.names:
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(name, path, target) if find is not None else None
+            if spec is not None and spec.loader is not None:
+                spec.loader = self.loader(spec.loader)
+                return spec
+        return None
 
 
 def _put(name: str) -> bool:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from separatrix.accel.deferred import DEFERRED, deferred_imports
+from separatrix.accel.deferred import DEFERRED, DeferringFinder, DeferringLoader
 from separatrix.accel.dispatch import replace
 from separatrix.accel.replacements import TARGETS, VALUES
 from separatrix.accel.switch_state import SETTINGS
@@ -127,46 +125,19 @@ def _is_being_imported(module: ModuleType) -> bool:
     return bool(getattr(module.__spec__, "_initializing", False))
 
 
-class _PatchingLoader(Loader):
+class _PatchingLoader(DeferringLoader):
     """Loads a module with its own loader, then patches it."""
 
-    def __init__(self, loader: Loader) -> None:
-        self.loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
-
     def exec_module(self, module: ModuleType) -> None:
-        try:
-            with deferred_imports(module.__name__):
-                self.loader.exec_module(module)
-        except Exception:  # another version of scikit-learn, which uses at once what was deferred
-            if module.__name__ not in DEFERRED:
-                raise
-            self.loader.exec_module(module)
+        super().exec_module(module)
         _patch_module(module)
 
-    def __getattr__(
-        self, name: str
-    ) -> Any:  # get_source, get_data, ...: for tracebacks and inspect
-        return getattr(self.loader, name)
 
-
-class _PatchingFinder(MetaPathFinder):
+class _PatchingFinder(DeferringFinder):
     """Finds the modules that the switch patches, with the other finders."""
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name not in TARGETS and name not in VALUES and name not in DEFERRED:
-            return None
-        for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = find(name, path, target) if find is not None else None
-            if spec is not None and spec.loader is not None:
-                spec.loader = _PatchingLoader(spec.loader)
-                return spec
-        return None
+    names = frozenset((*TARGETS, *VALUES, *DEFERRED))
+    loader = _PatchingLoader
 
 
 _FINDER = _PatchingFinder()

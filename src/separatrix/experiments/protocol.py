@@ -105,7 +105,7 @@ class StudyProtocol:
                 "test_error": found.test_error[0, number],
                 "n_iter": found.n_iter[0, number],
             }
-            rows += self._rows(f, candidate.parameters, number, values)
+            rows += self._rows(f, candidate.parameters, number, values, part=found.splits[number])
             predicted.append(found.predicted[0, number])
             lead.append(found.lead[0, number])
         arrays = {"predicted": np.concatenate(predicted).astype(np.int32)}
@@ -186,7 +186,7 @@ class StudyProtocol:
         for position, c in enumerate(candidates):
             wrong = np.mean(guesses[:, position] != codes[test])
             values = {"fold_error": errors[position], "test_error": wrong}
-            rows += self._rows(f, c.parameters, number, values)
+            rows += self._rows(f, c.parameters, number, values, part=splits[number])
         position = int(errors.argmin())
         guess = np.ascontiguousarray(guesses[:, position])
         chosen = candidates[position].parameters
@@ -242,7 +242,7 @@ class StudyProtocol:
         true = np.searchsorted(np.unique(y), y[splits[number].test])
         found = compute_metrics(("error", *self.metrics), true, guess, P, S)
         values = {f"chosen_{metric}": value for metric, value in found.items()}
-        return self._rows(f, parameters, number, values, seconds)
+        return self._rows(f, parameters, number, values, seconds, splits[number])
 
     def _evaluate(self, context: RunContext, candidate: GridCandidate, **how: Any) -> Evaluation:
         X, y, splits = self.samples(context)
@@ -266,9 +266,17 @@ class StudyProtocol:
         number: int,
         values: Mapping[str, Any],
         seconds: float = NAN,
+        part: Split | None = None,  # whose test rows the values are shares of
     ) -> list[Row]:
         return metric_rows(
-            f.name, self.data, f.name, values, split=number, seconds=seconds, **parameters
+            f.name,
+            self.data,
+            f.name,
+            values,
+            split=number,
+            seconds=seconds,
+            sizes=(0, 0) if part is None else (len(part.train), len(part.test)),
+            **parameters,
         )
 
 

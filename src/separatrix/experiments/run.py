@@ -179,7 +179,9 @@ def _run_step(step: Step, context: RunContext) -> StepResult:
 
 
 def _write_result(path: Path, step: Step, run_hash: str, result: StepResult) -> None:
-    rows = json.dumps([[*row[:6], *map(_number, row[6:])] for row in result.rows]).encode()
+    rows = json.dumps(
+        [[*row[:6], *map(_number, row[6:9]), *row[9:]] for row in result.rows]
+    ).encode()
     write_container(
         path,
         {"format": FORMAT, "step": step.name, "run": run_hash},
@@ -199,7 +201,8 @@ def _read_result(path: Path, step: Step, run_hash: str) -> StepResult | None:
     if (document.get("step"), document.get("run")) != (step.name, run_hash):
         return None
     rows = [
-        Row(*row[:6], *map(float, row[6:])) for row in json.loads(tensors.pop("rows").tobytes())
+        Row(*row[:6], *map(float, row[6:9]), *row[9:])
+        for row in json.loads(tensors.pop("rows").tobytes())
     ]
     return StepResult(rows, {name.removeprefix("a."): array for name, array in tensors.items()})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,10 @@ class Row(NamedTuple):
     value: float
     seconds: float = float("nan")  # differs from run to run, as does memory
     memory: float = float("nan")  # MiB by which the process grew
+    train_rows: int = (
+        0  # of the split, and its test rows, where the value is a share of these; else 0
+    )
+    test_rows: int = 0
 
 
 class StepResult(NamedTuple):
@@ -202,6 +207,7 @@ def metric_rows(
     *,
     split: Any = ALL_SPLITS,  # an int; `Any`, as parameters may come as a dict
     seconds: Any = float("nan"),
+    sizes: Any = (0, 0),  # of the training and the test part, for shares of the test rows
     **parameters: Any,
 ) -> list[Row]:
     """One row for each metric of a model with these parameters.
@@ -212,7 +218,7 @@ def metric_rows(
     """
     text = params_json(**parameters)
     return [
-        Row(part, data, model, text, split, metric, float(value), seconds)
+        Row(part, data, model, text, split, metric, float(value), seconds, math.nan, *sizes)
         for metric, value in values.items()
     ]
 

@@ -51,7 +51,7 @@ NAMED = {
     ),
     "mnist-all": NamedStudy(
         "mnist_all",
-        "every classifier on MNIST: error, time, memory",
+        "every classifier on one data set: error, time, memory",
         "mnist",
         quick_data="digits",
     ),

@@ -162,7 +162,9 @@ class _StreamStudy:
             seconds=fitting.seconds,
         )
         rows += row(
-            values={"test_error": np.mean(guess != parts.test_labels)}, seconds=predicting.seconds
+            values={"test_error": np.mean(guess != parts.test_labels)},
+            seconds=predicting.seconds,
+            sizes=(n, len(parts.test_labels)),
         )
         rows += row(
             values={

@@ -119,10 +119,11 @@ def _fit_and_test(
     n_iter = float(np.max(getattr(model, "n_iter_", 1)))
     parameters = params_json(**{k: v for k, v in model.get_params().items() if k not in OMITTED})
     row = partial(Row, PART, data.name, name, parameters, steps.ALL_SPLITS)
+    sizes = len(data.y), len(data.y_test)
     return StepResult(
         [
             row("n_iter", n_iter, fitting.seconds, fitting.mebibytes),
-            row("test_error", error, predicting.seconds, predicting.mebibytes),
+            row("test_error", error, predicting.seconds, predicting.mebibytes, *sizes),
         ]
     )
 

@@ -260,10 +260,11 @@ class SequenceStudy:
         classes, codes = np.unique(data.y, return_inverse=True)
         predicted = np.full(len(codes), -1, dtype=np.int32)
         rows: list[Row] = []
-        for number, (position, (_, test)) in enumerate(zip(best, splits, strict=True)):
+        for number, (position, (train, test)) in enumerate(zip(best, splits, strict=True)):
             predicted[test] = found[position].arrays["predicted"][test]
             error = {"chosen_error": np.mean(predicted[test] != codes[test])}
-            [row] = metric_rows(scheme, self.data, name, error, split=number)
+            sizes = (len(train), len(test))
+            [row] = metric_rows(scheme, self.data, name, error, split=number, sizes=sizes)
             rows.append(row._replace(parameters=found[position].rows[number].parameters))
         wrong = predicted != codes
         totals = {"errors": wrong.sum(), "accuracy": 1.0 - wrong.mean()}

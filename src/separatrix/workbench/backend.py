@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
 
 from fastapi import Request, Response
 
@@ -41,7 +40,7 @@ class Backend:
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[bytes] | None = None  # of the request that is being answered
         self._seconds = 0.0  # its limit
-        self._waiting: Header | None = None  # the request, until the process has begun with it
+        self._waiting: bytes | None = None  # the request, until the process has begun with it
         self._deaths: deque[float] = deque(maxlen=DEATHS)
         self._stopped = False
         self.states: dict[str, bytes] = {}
@@ -62,10 +61,11 @@ class Backend:
         if worker is not None:
             await worker.join()
 
-    async def call(self, name: str, arguments: dict[str, Any], *, seconds: float) -> bytes:
-        """The answer to "SERVICE.METHOD" as JSON; raises a RequestError otherwise."""
+    async def call(self, name: str, arguments: str, *, seconds: float) -> bytes:
+        """The answer to "SERVICE.METHOD" with arguments in JSON, as JSON, or a RequestError."""
+        message = f'{{"name": "{name}", "arguments": {arguments}}}'.encode()
         await self._turn.acquire()
-        task = asyncio.get_running_loop().create_task(self._request(name, arguments, seconds))
+        task = asyncio.get_running_loop().create_task(self._request(message, seconds))
         task.add_done_callback(self._release)  # also if the caller has gone away by then
         return await asyncio.shield(task)
 
@@ -80,10 +80,10 @@ class Backend:
         self._replace(RequestError(409, "cancelled", "the computation was cancelled"))
         return True
 
-    async def _request(self, name: str, arguments: dict[str, Any], seconds: float) -> bytes:
+    async def _request(self, message: bytes, seconds: float) -> bytes:
         worker = self._running()
         self._answer, self._seconds = asyncio.get_running_loop().create_future(), seconds
-        self._waiting = {"name": name, "arguments": arguments}
+        self._waiting = message
         self._send_to(worker)
         try:
             return await self._answer
@@ -189,7 +189,7 @@ def forward(
 
     async def route(request: Request) -> Response:
         body = await read_body(request, model)
-        answer = await backend.call(name, body.model_dump(), seconds=seconds)
+        answer = await backend.call(name, body.model_dump_json(), seconds=seconds)
         return Response(answer, media_type=JSON)
 
     return route

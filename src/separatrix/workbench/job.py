@@ -190,7 +190,7 @@ class Standings:
 
 
 class StudyStandings:
-    """Sends what a study has tested so far: mean errors, and their range over the splits.
+    """Sends what a study has tested so far: mean errors with the interval that reports give them.
 
     If folds choose parameters, the errors of those chosen are shown, else those of every model tested.
     """
@@ -198,17 +198,20 @@ class StudyStandings:
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self._send = send
         self._tested: dict[str, dict[str, list[Row]]] = {metric: {} for metric in TESTED}
+        self._seconds: dict[str, float] = {}  # of the steps that tested it, each once
 
     def __call__(self, rows: list[Row]) -> None:
         """The rows of one more step."""
         tested = [row for row in rows if row.metric in TESTED]
         for row in tested:
             self._tested[row.metric].setdefault(_name(row), []).append(row)
+        for name in {_name(row) for row in tested}:
+            took = [row.seconds for row in tested if _name(row) == name and row.seconds > 0]
+            self._seconds[name] = self._seconds.get(name, 0.0) + max(took, default=0.0)
         if tested:
             table = next(self._tested[metric] for metric in TESTED if self._tested[metric])
-            best = sorted(
-                map(_leaderboard_row, table, table.values()), key=lambda row: row["error"]
-            )
+            lines = [_leaderboard_row(name, table[name], self._seconds[name]) for name in table]
+            best = sorted(lines, key=lambda row: row["error"])
             shown = {"leaderboard": best[:MOST_STANDINGS], "confusion": None}
             self._send({"kind": "standings", **shown})
 
@@ -220,16 +223,23 @@ def _name(row: Row) -> str:
     return ", ".join(dict.fromkeys(filter(None, words)))
 
 
-def _leaderboard_row(name: str, rows: list[Row]) -> dict[str, Any]:
-    """A line of the leaderboard, errors in per cent."""
-    shares = [1.0 - row.value if row.metric == "test_accuracy" else row.value for row in rows]
-    errors = [100.0 * share for share in shares]
-    seconds = sum(row.seconds for row in rows if row.seconds == row.seconds)  # some have none
+def _leaderboard_row(name: str, rows: list[Row], seconds: float) -> dict[str, Any]:
+    """A line of the leaderboard, in per cent; without an interval if the sizes are not known."""
+    from separatrix.evaluation.statistics import interval
+
+    errors = [1.0 - row.value if row.metric == "test_accuracy" else row.value for row in rows]
+    low, high = None, None
+    if all(row.train_rows and row.test_rows for row in rows):
+        ratio = sum(row.test_rows / row.train_rows for row in rows) / len(rows)
+        total = sum(row.test_rows for row in rows)
+        different = min(total, max(row.train_rows + row.test_rows for row in rows))
+        ends = interval(errors, ratio, round(total / len(rows)), different)
+        low, high = (round(100.0 * end, 3) for end in ends)
     return {
         "model": name[:LONGEST_NAME],
-        "error": round(sum(errors) / len(errors), 3),
-        "low": round(min(errors), 3),
-        "high": round(max(errors), 3),
+        "error": round(100.0 * sum(errors) / len(errors), 3),
+        "low": low,
+        "high": high,
         "seconds": round(seconds, 3),
     }
 

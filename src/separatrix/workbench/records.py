@@ -101,8 +101,8 @@ class Standing(StrictModel):
 
     model: str
     error: float
-    low: float  # 95 % interval
-    high: float
+    low: float | None  # 95 % interval; None: the number of test rows is not known
+    high: float | None
     seconds: float
 
 

@@ -70,14 +70,14 @@ def router(backend: Backend) -> APIRouter:
     @routes.post("/data")
     async def data(request: Request) -> Response:
         body = await read_body(request, DataRequest)
-        answer = await backend.call("draw.data", body.model_dump(), seconds=SECONDS)
+        answer = await backend.call("draw.data", body.model_dump_json(), seconds=SECONDS)
         backend.choose_data(body.data)
         return Response(answer, media_type=JSON)
 
     @routes.post("/classes")
     async def classes(request: Request) -> Response:
         body = await read_body(request, ClassesRequest)
-        answer = await backend.call("draw.classes", body.model_dump(), seconds=SECONDS)
+        answer = await backend.call("draw.classes", body.model_dump_json(), seconds=SECONDS)
         backend.choose_data(OWN)
         return Response(answer, media_type=JSON)
 

@@ -100,9 +100,8 @@ class Worker:
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def send(self, header: Header) -> None:
-        """Have a message written; it is lost if the process has ended."""
-        message = json.dumps(header, allow_nan=False).encode()
+    def send(self, message: bytes) -> None:
+        """Have a message, a line of JSON, written; it is lost if the process has ended."""
         with suppress(RuntimeError):  # the writer is shut down after the exit
             self._writer.submit(self._write, message)
 

@@ -51,6 +51,24 @@ def test_a_perceptron_that_has_made_its_passes_is_finished(playground):
     assert fit(playground, **scene)["unfinished"] is None
 
 
+@pytest.mark.parametrize("model", ["perceptron", "kernel-perceptron", "subgradient"])
+def test_a_fit_that_its_limit_ended_offers_twice_the_passes_or_steps(playground, model):
+    scene = make_scene(model=model, parameters={"max_iter": 2})
+
+    more = fit(playground, **scene)["more"]
+
+    assert (more["name"], more["value"], more["words"][:2]) == ("max_iter", 4, "4 ")
+    again = {**scene, "parameters": {"max_iter": more["value"]}}
+    assert fact(fit(playground, **again), "stopped by") == "the limit on passes or steps"
+
+
+def test_a_fit_that_ended_by_itself_offers_no_more(playground):
+    apart = [[x, 0.0, "a" if x < 0 else "b"] for x in (-3.0, -2.0, 2.0, 3.0)]
+
+    assert fit(playground, points=apart, model="perceptron", parameters={})["more"] is None
+    assert fit(playground, **first_scene())["more"] is None
+
+
 # ---- training and test -------------------------------------------------------------------------
 
 

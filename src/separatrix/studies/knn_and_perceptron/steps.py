@@ -135,7 +135,7 @@ class _KnnStudy:
             errors, accuracy = wrong.sum(axis=0), 1.0 - wrong.mean(axis=0)
             for k in range(1, k_max + 1):
                 values = {"test_errors": errors[k - 1], "test_accuracy": accuracy[k - 1]}
-                rows += self._rows(NEIGHBOURS, "k-NN", values, split, k=k, distance=distance)
+                rows += self._rows(NEIGHBOURS, "k-NN", values, split, part, k=k, distance=distance)
             best = model.best_k_
             values = {
                 "chosen_k": best,
@@ -166,7 +166,7 @@ class _KnnStudy:
             own = left.fit(part.X, part.y).accuracy_by_k_[k - 1]
             values = {"test_errors": wrong.sum(), "test_accuracy": 1.0 - wrong.mean()}
             values |= {"train_accuracy": model.score(part.X, part.y), "left_out_accuracy": own}
-            rows += self._rows(NEIGHBOURS, "k-NN", values, split, k=k, distance=distance)
+            rows += self._rows(NEIGHBOURS, "k-NN", values, split, part, k=k, distance=distance)
             tested.append(1.0 - wrong.mean())
             left_out.append(own)
         return StepResult(rows, {"test": np.array(tested), "left_out": np.array(left_out)})
@@ -188,16 +188,16 @@ class _KnnStudy:
                 "train_accuracy": log.model.score(part.X, part.y),
                 "test_accuracy": log.accuracy[-1],
             }
-            rows += self._rows(PERCEPTRON, name, values, split)
+            rows += self._rows(PERCEPTRON, name, values, split, part)
             score = average.fit(part.X, part.y).score(part.X_test, part.y_test)
             averaged = {"test_accuracy": score}
-            rows += self._rows(PERCEPTRON, f"averaged {name}", averaged, split)
+            rows += self._rows(PERCEPTRON, f"averaged {name}", averaged, split, part)
             for mark in _marks(limit):
                 at_pass = {
                     "mistakes_in_pass": log.mistakes[mark - 1],
                     "test_accuracy_after_pass": log.accuracy[mark - 1],
                 }
-                rows += self._rows(PERCEPTRON, name, at_pass, split, **{"pass": mark})
+                rows += self._rows(PERCEPTRON, name, at_pass, split, None, **{"pass": mark})
             logs.append(log)
         arrays = {
             "mistakes": np.array([log.mistakes for log in logs]),
@@ -266,9 +266,16 @@ class _KnnStudy:
             yield rng.permutation(rows[split.train]), rows[split.test]
 
     def _rows(
-        self, part: str, model: str, values: Mapping[str, Any], split: int, **params: Any
+        self,
+        part: str,
+        model: str,
+        values: Mapping[str, Any],
+        split: int,
+        data: Dataset | None = None,  # whose test rows the values are shares of
+        **params: Any,
     ) -> list[Row]:
-        return metric_rows(part, self.data, model, values, split=split, **params)
+        sizes = (0, 0) if data is None else (data.X.shape[0], data.X_test.shape[0])
+        return metric_rows(part, self.data, model, values, split=split, sizes=sizes, **params)
 
 
 def feature_name(data: Dataset, j: int) -> str:

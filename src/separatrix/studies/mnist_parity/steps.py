@@ -207,7 +207,7 @@ class _ParityStudy:
         last = {"steps": model.n_iter_, "objective": model.loss_curve_[-1]}
         last |= {name: values[-1] for name, values in accuracy.items()}
         name = type(model).__name__
-        rows = self._rows(part, name, last, **params)
+        rows = self._rows(part, name, last, sizes=(len(y), len(images.test_labels)), **params)
         for position, step in enumerate(kept):
             at_step = {"objective_at_step": model.loss_curve_[step]}
             at_step |= {f"{m}_at_step": values[position] for m, values in accuracy.items()}
@@ -224,7 +224,8 @@ class _ParityStudy:
         model.fit(X, y)
         test = model.score(_scale(images.test), _targets(images.test_labels, self.v))
         found = {"train_accuracy": model.score(X, y), "test_accuracy": test}
-        return self._rows(part, type(model).__name__, found, **params)
+        sizes = (len(y), len(images.test_labels))
+        return self._rows(part, type(model).__name__, found, sizes=sizes, **params)
 
     def _split_images(self, data: Dataset) -> ParityImages:
         X, y = dense_images(NAME, data)

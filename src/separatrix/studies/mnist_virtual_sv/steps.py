@@ -132,7 +132,8 @@ class _VirtualStudy:
         error = np.mean(found.predicted != digits.test_labels)
         rows = row(values={"rows": stage.rows})
         rows += row(values={"support_vectors": stage.support_vectors}, seconds=stage.fit_seconds)
-        rows += row(values={"test_error": error}, seconds=stage.predict_seconds)
+        sizes = (stage.rows, len(digits.test_labels))
+        rows += row(values={"test_error": error}, seconds=stage.predict_seconds, sizes=sizes)
         arrays = _misclassified(digits, found)
         if found.moves is None:
             arrays["support"] = support.rows.astype(np.int32)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.estimators.svc import SVC
 from separatrix.types import Matrix, Vector
 
 TERMS = 6  # pictures that are shown for each model
@@ -33,7 +32,7 @@ def find_terms(model: Any, x: Matrix, code: int) -> Terms | None:
 
     A term of a kernel perceptron is a kernel value times a coefficient.
     """
-    if isinstance(model, SVC):
+    if hasattr(model, "explain"):  # an SVC, whose class need not be imported for the others
         found = model.explain(x, n_terms=len(model.support_))
         return choose_terms(found.rows[0], found.terms[0])
     if not hasattr(model, "alpha_"):

@@ -41,6 +41,8 @@ class Drawing:
     requests = frozenset({"data", "answer", "learn", "undo", "forget", "classes", "export"})
 
     def __init__(self, settings: Settings) -> None:
+        # scikit-learn and the reader of model files load while the pictures are unpacked
+        Thread(target=import_module, args=("separatrix.modelfile.files",), daemon=True).start()
         self._folder, self._fitted = settings.folder / "corrections", settings.folder / "fitted"
         self._saved, self._left_out = open_saved(settings.models)
         self._problems = list(self._left_out)
@@ -50,8 +52,6 @@ class Drawing:
         self._data_sets += map(pictures.blank_entry, blank)
         self._data_sets.append(pictures.own_entry(0))
         self._begin(settings.chosen or settings.data or self._first_data_set())
-        # the reader of model files loads while the pictures are unpacked
-        Thread(target=import_module, args=("separatrix.modelfile.files",), daemon=True).start()
 
     def work(self) -> bool:
         """Read the data set, or let one more model be fitted; False if all have loaded."""

@@ -65,6 +65,19 @@ def why_unfinished(machines: Sequence[RegionClassifier]) -> str | None:
     return None if np.max(gaps) <= MAX_GAP else "cannot come closer at this precision"
 
 
+def offer_more(scene: Scene, machines: Sequence[RegionClassifier]) -> dict[str, Any] | None:
+    """Twice the passes or steps, if their limit ended a fit: the slider, its value and the words for it."""
+    limit = next((one for one in scene.model.sliders if one.name == "max_iter"), None)
+    if limit is None or limit.most is None:
+        return None
+    fitted = [final_estimator(machine.fitted) for machine in machines]
+    stops = {str(stop) for model in fitted for stop in np.ravel(getattr(model, "stop_", ""))}
+    value = min(2 * scene.values[limit.name], int(limit.most))
+    if "max_iter" not in stops or value == scene.values[limit.name]:
+        return None
+    return {"name": limit.name, "value": value, "words": f"{value:,} {limit.title.split()[0]}"}
+
+
 def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
     wrong, n = int(np.count_nonzero(codes != scene.y)), len(codes)
     yield "training error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"

@@ -23,6 +23,7 @@ from separatrix.workbench.playground.ellipses import class_ellipses
 from separatrix.workbench.playground.export import command_of, python_of
 from separatrix.workbench.playground.facts import (
     list_facts,
+    offer_more,
     support_rows,
     why_unfinished,
     wrong_in_test,
@@ -82,6 +83,7 @@ def describe(scene: Scene, regions: Regions, codes: Codes | None = None) -> dict
             "test": [len(tested), len(scene.test.rows)] if len(scene.test.rows) else None,
         },
         "unfinished": unfinished,
+        "more": None if unfinished else offer_more(scene, regions.machines),
         "facts": list_facts(scene, regions, codes, unfinished),
     }
 

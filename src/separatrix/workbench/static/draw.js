@@ -96,8 +96,9 @@ export async function open(view) {
   /** Ask for what is on the paper now. One question at a time, the newest next. */
   const ask = latest(async ({ strokes, at, done }) => {
     if (closed || !strokes.length) return;
+    const width = pen;
     try {
-      const found = await post("/api/draw/answer", { strokes, pen, count: REASONS, model: answers.chosen() || null }, listeners.signal);
+      const found = await post("/api/draw/answer", { strokes, pen: width, count: REASONS, model: answers.chosen() || null }, listeners.signal);
       if (closed || !hasInk()) return;
       calm();
       const fewer = found.answers.length < (state?.models.length ?? 0); // another worker loads the models again
@@ -106,7 +107,7 @@ export async function open(view) {
       replied = strokes;
       showReply(found, done);
       measurePaint(at);
-      results.dataset.settled = String(strokes === pad.strokes()); // whether these answers are about all that is drawn
+      results.dataset.settled = String(strokes === pad.strokes() && width === pen); // whether these answers are about all that is drawn
       if (found.side !== side()) watch(); // the worker was started again, and holds other models
     } catch (error) {
       if (!closed) wrong(error);

@@ -4,35 +4,35 @@
 import { h } from "./dom.js";
 import { duration } from "./experiments-words.js";
 
-/** @typedef {{model: string, error: number, low: number, high: number, seconds: number}} Standing */
+/** @typedef {{model: string, error: number, low: number|null, high: number|null, seconds: number}} Standing */
 /** @typedef {{model: string, classes: string[], counts: number[][]}} Confusion */
 
 const percent = (value) => `${value.toFixed(value < 10 ? 2 : 1)} %`;
 
-/** @param {{rows: Standing[], running: boolean, study: boolean}} value study: a named experiment, whose splits give a range */
+/** @param {{rows: Standing[], running: boolean, study: boolean}} value study: a named experiment */
 export function leaderboard({ rows, running, study }) {
   if (!rows.length) return null;
-  const most = Math.max(...rows.map((row) => row.high), 1e-9);
+  const most = Math.max(...rows.map((row) => row.high ?? row.error), 1e-9);
   return [
     h("h2", {}, running ? "Leaderboard so far" : "Leaderboard"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Leaderboard" },
       h("table", { class: "leaderboard", data: { test: "leaderboard" } },
-        h("thead", {}, h("tr", {}, ["Model", "Error", study ? "Least to most" : "95 % interval", "", "Time"].map((name) =>
+        h("thead", {}, h("tr", {}, ["Model", "Error", "95 % interval", "", "Time"].map((name) =>
           (name ? h("th", { scope: "col" }, name) : h("td", {}))))),
         h("tbody", {}, rows.map((row) => h("tr", {},
           h("th", { scope: "row" }, row.model),
           h("td", { class: "number" }, percent(row.error)),
-          h("td", { class: "number" }, `${percent(row.low)} to ${percent(row.high)}`),
+          h("td", { class: "number" }, row.low === null ? "not known" : `${percent(row.low)} to ${percent(row.high)}`),
           h("td", {}, span(row, most)),
           h("td", { class: "number" }, duration(row.seconds))))))),
-    h("p", { class: "hint" }, study ? "Error: the mean share of test rows that are wrong, and its range over the splits so far; fewer is better."
+    h("p", { class: "hint" }, study ? "Error: the mean share of test rows that are wrong, over the splits so far; fewer is better. Time: of the steps that tested it; a step may test several."
       : "Error: the share of test rows that the model gets wrong, over all folds; fewer is better."),
   ];
 }
 
 /** An interval as a bar, its mean as a mark. */
 function span({ error, low, high }, most) {
-  const style = { "--low": low / most, "--high": high / most, "--mean": error / most };
+  const style = { "--low": (low ?? error) / most, "--high": (high ?? error) / most, "--mean": error / most };
   return h("span", { class: "interval", "aria-hidden": "true", style }, h("i", {}), h("b", {}));
 }
 

@@ -199,9 +199,10 @@ export class Plane {
 
 /** Whether two values of what is shown are the same, or lists or sets of the same. */
 function same(a, b) {
+  if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, i) => one === b[i]);
   if (a instanceof Set && b instanceof Set) return a.size === b.size && [...a].every((one) => b.has(one));
-  return a === b;
+  return false;
 }
 
 /** Slanted lines where `hatched` is full, on a layer as large as the canvas. */

@@ -1,7 +1,7 @@
 /**
  * The model, its parameters, how its answers are put together; the facts of its fit.
  */
-import { choice, slider, toggle } from "./controls.js";
+import { button, choice, slider, toggle } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { counts } from "./playground-scene.js";
 
@@ -74,8 +74,10 @@ function controlOf(parameter, value, onChange) {
 /** Single letters such as k, C are names, and stay as they are. */
 const capital = (text) => (/^[a-z][a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text);
 
-/** What the fit found, and what it warned of. */
-export function factsCard() {
+/** What the fit found, and what it warned of. `onMore`: a person lets a fit go on that the limit on its passes ended. */
+export function factsCard(onMore) {
+  let offered = null;
+  const more = button("Go on", () => onMore(offered), "small", { hidden: true, data: { test: "more-passes" } });
   const facts = h("dl", { class: "facts", data: { test: "facts" } });
   const notes = h("div", { class: "fact-notes", "aria-live": "polite", data: { test: "warnings" } });
   let shownNotes = "";
@@ -86,14 +88,18 @@ export function factsCard() {
     shownNotes = now;
   }
   return {
-    element: h("section", { class: "card facts-card", "aria-label": "What the fit found" }, h("h2", {}, "What the fit found"), facts, notes),
+    element: h("section", { class: "card facts-card", "aria-label": "What the fit found" }, h("h2", {}, "What the fit found"), facts, notes, more),
     show: (answer) => {
+      offered = answer.more ?? null;
+      more.hidden = !offered;
+      if (offered) more.textContent = `Go on to ${offered.words}`;
       fill(facts, answer.facts.map(({ title, value }) => h("div", {}, h("dt", {}, capital(title)), h("dd", {}, value))));
       note("note", answer.warnings);
     },
     /** Nothing to say, and why. */
     empty: (sentence) => {
       fill(facts);
+      more.hidden = true;
       note("caption", [sentence]);
     },
   };

@@ -167,10 +167,17 @@ export class Scene {
     return Object.fromEntries(this.kind.parameters.filter((one) => counts(one, values)).map(({ name }) => [name, values[name]]));
   }
 
+  /** The points as the server reads them; kept while they and the names of the classes are the same. */
+  get labelled() {
+    const { points, classes } = this;
+    if (this.sent?.points !== points || this.sent.classes !== classes) this.sent = { points, classes, rows: points.map(([x, y, c]) => [x, y, classes[c]]) };
+    return this.sent.rows;
+  }
+
   /** What all questions to the server share. */
   request() {
     return {
-      points: this.points.map(([x, y, c]) => [x, y, this.classes[c]]),
+      points: this.labelled,
       model: this.model,
       parameters: this.parameters,
       rule: this.rule,

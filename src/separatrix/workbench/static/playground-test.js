@@ -22,12 +22,16 @@ export function testCard(scene, signal) {
   const errors = h("p", { class: "both-errors", "aria-live": "polite", data: { test: "both-errors" } });
   const along = choice({ title: "Error against", choices: [], value: "", onChange: (value) => { name = value; follow(); } });
   along.element.querySelector("select").dataset.test = "strip-parameter";
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "strip", role: "img", data: { test: "strip" } });
+  const marker = svg("path", { class: "chart-marker" }), curves = svg("g", {});
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "strip", role: "img", data: { test: "strip" } }, curves, marker);
   const ends = h("p", { class: "caption strip-ends" });
   const key = h("p", { class: "caption strip-key" });
   const strip = h("div", { class: "strip-box", hidden: true }, along.element, drawing, ends, key);
 
-  const sliders = () => scene.kind.parameters.filter(({ kind, name: own }) => ["log", "linear", "integer"].includes(kind) && own in scene.parameters);
+  const sliders = () => {
+    const now = scene.parameters;
+    return scene.kind.parameters.filter(({ kind, name: own }) => ["log", "linear", "integer"].includes(kind) && own in now);
+  };
   const slider = () => sliders().find((one) => one.name === name);
 
   /** What the errors of the strip belong to: all but the slider itself. */
@@ -49,8 +53,9 @@ export function testCard(scene, signal) {
     if (now !== about) {
       known = new Map();
       about = now;
+      draw();
     }
-    draw();
+    move();
     clearTimeout(timer);
     if (!strip.hidden && scene.present() > 1 && scene.points.length <= 1000) timer = setTimeout(() => more(), CALM);
   }
@@ -65,7 +70,8 @@ export function testCard(scene, signal) {
   const more = latest(async () => {
     if (closed || strip.hidden || !slider()) return;
     const mine = about, now = scene.parameters[name];
-    const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a, now) - distance(b, now)).slice(0, name === "n_neighbors" ? VALUES : AT_ONCE); // all k come from one search
+    const place = placer(slider()), distance = (value) => Math.abs(place(value) - place(now));
+    const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a) - distance(b)).slice(0, name === "n_neighbors" ? VALUES : AT_ONCE); // all k come from one search
     if (!missing.length) return;
     try {
       const { errors: found } = await post("/api/playground/sweep", { ...scene.request(), name, values: missing }, signal);
@@ -78,27 +84,33 @@ export function testCard(scene, signal) {
     }
   });
 
-  const distance = (a, b) => Math.abs(place(a) - place(b));
-  function place(value) {
-    const { kind, least, most } = slider();
-    return kind === "log" ? Math.log(value / least) / Math.log(most / least) : (value - least) / (most - least);
+  /** Where a value is on its slider, from 0 to 1. */
+  const placer = ({ kind, least, most }) => (value) => (kind === "log" ? Math.log(value / least) / Math.log(most / least) : (value - least) / (most - least));
+  const across = (place) => (EDGE + place * (WIDE - 2 * EDGE)).toFixed(1);
+
+  /** The mark of the slider's own place: all that moves with it. */
+  function move() {
+    const own = slider();
+    if (!strip.hidden && own) marker.setAttribute("d", `M${across(placer(own)(scene.parameters[name]))} 0V${HIGH}`);
   }
 
   function draw() {
-    if (strip.hidden || !slider()) return;
+    const own = slider();
+    if (strip.hidden || !own) return;
+    const place = placer(own);
     const found = [...known.values()].filter(({ train }) => train !== null).sort((a, b) => a.value - b.value);
-    const highest = Math.max(0.02, ...found.flatMap(({ train, test }) => [train, test ?? 0]));
-    const x = (value) => EDGE + place(value) * (WIDE - 2 * EDGE);
-    const y = (error) => HIGH - EDGE - (error / highest) * (HIGH - 2 * EDGE);
-    const line = (part) => found.filter((one) => one[part] !== null).map((one, i) => `${i ? "L" : "M"}${x(one.value).toFixed(1)} ${y(one[part]).toFixed(1)}`).join("");
-    const dots = (part) => found.filter((one) => one[part] !== null).map((one) => svg("circle", { cx: x(one.value).toFixed(1), cy: y(one[part]).toFixed(1), r: 2.4, class: `strip-${part}` }));
-    fill(drawing,
-      svg("path", { d: line("train"), class: "strip-line strip-train" }), svg("path", { d: line("test"), class: "strip-line strip-test" }), dots("train"), dots("test"),
-      svg("path", { d: `M${x(scene.parameters[name]).toFixed(1)} 0V${HIGH}`, class: "chart-marker" }));
+    const highest = found.reduce((most, { train, test }) => Math.max(most, train, test ?? 0), 0.02);
+    const y = (error) => (HIGH - EDGE - (error / highest) * (HIGH - 2 * EDGE)).toFixed(1);
+    const places = (part) => found.filter((one) => one[part] !== null).map((one) => `${across(place(one.value))} ${y(one[part])}`);
+    const line = (part) => places(part).map((at, i) => `${i ? "L" : "M"}${at}`).join("");
+    const dots = (part) => places(part).map((at) => `M${at}h0`).join(""); // in one path: a slider that is dragged adds hundreds
+    fill(curves, svg("path", { d: line("train"), class: "strip-line strip-train" }), svg("path", { d: line("test"), class: "strip-line strip-test" }),
+      svg("path", { d: dots("train"), class: "strip-dots strip-train" }),
+      svg("path", { d: dots("test"), class: "strip-dots strip-test" }), svg("path", { d: dots("test"), class: "strip-dots strip-holes" }));
     drawing.dataset.known = String(found.length);
     const best = found.filter(({ test }) => test !== null).reduce((least, one) => (!least || one.test < least.test ? one : least), null);
     drawing.setAttribute("aria-label", `Error against ${name}: ${found.length} values${best ? `, least test error ${percent(best.test)} at ${words(best.value)}` : ""}`);
-    const { least, most } = slider();
+    const { least, most } = own;
     ends.textContent = `${words(least)} to ${words(most)}, errors 0 to ${percent(highest)}`;
     fill(key, h("i", { class: "strip-sign strip-train" }), "training", scene.share ? [h("i", { class: "strip-sign strip-test" }), `test${best ? `, least ${percent(best.test)} at ${words(best.value)}` : ""}`] : ", hold points out to see the other");
   }

@@ -31,6 +31,13 @@ export function tools(scene) {
   const more = button("+", addClass, "quiet small add-class", { data: { test: "class-add" }, title: "Add a class", "aria-label": "Add a class" });
   const manage = h("div", { class: "manage" }, rename, more);
 
+  /** What may follow any change: as many are those of a slider, it leaves the classes as they are. */
+  function enable() {
+    undo.disabled = !scene.past.length;
+    redo.disabled = !scene.future.length;
+    clear.disabled = !scene.points.length;
+  }
+
   function show() {
     const focused = classes.contains(document.activeElement) ? document.activeElement.dataset.test : null;
     const sizes = scene.classes.map((_, c) => scene.points.filter((point) => point[2] === c).length);
@@ -38,9 +45,7 @@ export function tools(scene) {
     if (focused?.startsWith("class-")) classes.querySelector(`[data-test="${focused}"]`)?.focus();
     manage.hidden = renaming;
     more.hidden = scene.classes.length >= MOST_CLASSES;
-    undo.disabled = !scene.past.length;
-    redo.disabled = !scene.future.length;
-    clear.disabled = !scene.points.length;
+    enable();
   }
 
   const classButton = (title, c, size) => h("button", {
@@ -81,7 +86,11 @@ export function tools(scene) {
     scene.choose(scene.classes.length - 1);
   }
 
-  scene.onChange((change) => { if (change === "view" || change === "step") return; if (!renaming || !classes.contains(document.activeElement)) show(); });
+  scene.onChange((change) => {
+    if (change === "view" || change === "step") return;
+    if (change === "model") enable();
+    else if (!renaming || !classes.contains(document.activeElement)) show();
+  });
   show();
   return {
     element: h("div", { class: "tools" }, classes, manage,

@@ -51,7 +51,8 @@ export async function open(view, query) {
 function build(view, scene, on, signal) {
   const plane = new Plane();
   const { canvas } = plane;
-  const facts = factsCard(), code = codePanel(), model = modelCard(scene);
+  const code = codePanel(), model = modelCard(scene);
+  const facts = factsCard(({ name, value }) => { scene.setValue(name, value); model.follow(); });
   const data = dataCard(scene, signal);
   const bar = tools(scene);
   const status = h("p", { class: "status caption", data: { test: "status" } });
