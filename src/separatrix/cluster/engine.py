@@ -102,15 +102,14 @@ def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
 def fuse(calls: list[Delayed]) -> list[Delayed]:
     """The same calls, each one task with all that only it needs, such as the source of its block.
 
-    What several calls need stays a task of its own, and so does what a call needs from many sources,
-    which workers compute side by side.
+    What several calls need stays a task of its own, and so do futures, and what a call needs from many
+    sources, which workers compute side by side.
     """
     graph = dict(HighLevelGraph.merge(*(call.__dask_graph__() for call in calls)))
-    if not all(isinstance(node, GraphNode) for node in graph.values()):
-        return calls  # blocks that are computed already
-    needs = {key: node.dependencies for key, node in graph.items()}
+    tasks = {key: node for key, node in graph.items() if isinstance(node, GraphNode)}
+    needs = {key: node.dependencies & tasks.keys() for key, node in tasks.items()}
     owner: dict[Any, Any] = {call.key: call.key for call in calls}
-    for key in reversed(toposort(graph, dependencies=needs)):
+    for key in reversed(toposort(tasks, dependencies=needs)):
         for below in needs[key] if key in owner else ():
             owner[below] = owner[key] if owner.get(below, owner[key]) == owner[key] else None
     owned: dict[Any, list[Any]] = {call.key: [] for call in calls}

@@ -11,6 +11,7 @@ import numpy as np
 from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+from distributed import futures_of
 
 from separatrix.cluster.engine import task
 from separatrix.errors import DataError
@@ -77,7 +78,8 @@ def _delayed_columns(given: list[Any]) -> list[list[Delayed]]:
     keys = [list(flatten(values.__dask_keys__())) for values in arrays]
     merged = HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays))
     name, tasks = f"blocks-{uuid4().hex}", da.Array.__dask_optimize__(merged, list(flatten(keys)))
-    graph = HighLevelGraph.from_collections(name, tasks, dependencies=())
+    futures = {one.key: one for one in futures_of(arrays)}  # which the optimisation leaves out
+    graph = HighLevelGraph.from_collections(name, {**tasks, **futures}, dependencies=())
     found = iter([[Delayed(key, graph, layer=name) for key in own] for own in keys])
     return [
         next(found)

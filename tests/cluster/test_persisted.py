@@ -1,0 +1,151 @@
+"""Samples that are on the workers already: persisted, scattered, or futures, as a whole or in part."""
+
+import pytest
+
+pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
+
+from functools import cache
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+from sklearn.base import clone
+from tests.cluster.support import CUTS, in_blocks, samples
+from tests.cluster.test_processes import MODELS, answers, name_of
+
+from separatrix import GaussianNB, KNeighborsClassifier, LinearDiscriminantAnalysis, Perceptron
+from separatrix.cluster import engine
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+ROWS = np.split(np.arange(150), np.cumsum(CUTS)[:-1])
+COLUMNS = list("abcd")
+
+
+@pytest.fixture(scope="module")
+def threads():
+    """A client of two workers in threads of this process."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
+    with (
+        LocalCluster(dashboard_address=":0", silence_logs=50, **options) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        dask.config.set(scheduler=None),
+        client.as_current(),
+    ):
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _tasks_of_the_client(threads):
+    with dask.config.set(scheduler=None), threads.as_current():
+        yield
+
+
+def persisted(client, X, y):
+    return [one.persist() for one in in_blocks(X, y)]
+
+
+def persisted_by_the_client(client, X, y):
+    return client.persist(in_blocks(X, y))
+
+
+def samples_alone(client, X, y):
+    dX, dy = in_blocks(X, y)
+    return dX.persist(), dy
+
+
+def labels_alone(client, X, y):
+    dX, dy = in_blocks(X, y)
+    return dX, dy.persist()
+
+
+def computed_from_persisted(client, X, y):
+    dX, dy = client.persist(in_blocks(X - 1.0, y))
+    return dX + 1.0, dy[dX[:, 0] < 99.0]  # rows of y that are not known
+
+
+def array_of_futures(client, X, y):
+    futures = client.scatter([X[rows] for rows in ROWS], hash=False)
+    graph = {("futures", i, 0): future for i, future in enumerate(futures)}
+    labels = [
+        da.from_delayed(dask.delayed(client.scatter(y[rows], hash=False)), (len(rows),), y.dtype)
+        for rows in ROWS
+    ]
+    return da.Array(graph, "futures", (CUTS, (4,)), float), da.concatenate(labels)
+
+
+def submitted_blocks(client, X, y):
+    futures = [client.submit(np.array, X[rows]) for rows in ROWS]
+    blocks = [da.from_delayed(one, (len(r), 4), float) for one, r in zip(futures, ROWS, strict=True)]
+    return da.concatenate(blocks), in_blocks(y)[0]
+
+
+def delayed_persisted(client, X, y):
+    blocks = [(dask.delayed(X[rows]), dask.delayed(y[rows])) for rows in ROWS]
+    return tuple(map(list, zip(*client.persist(blocks), strict=True)))
+
+
+def frame(client, X, y):
+    pd, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame(X, columns=COLUMNS).assign(kind=y)
+    return frames.from_pandas(table, npartitions=4)
+
+
+def frame_persisted(client, X, y):
+    table = frame(client, X, y).persist()
+    return table[COLUMNS], table["kind"]
+
+
+def frame_persisted_by_the_client(client, X, y):
+    table = frame(client, X, y)
+    return client.persist([table[COLUMNS], table["kind"]])
+
+
+def frame_in_part(client, X, y):
+    table = frame(client, X, y)
+    return table[COLUMNS].persist(), table["kind"]
+
+
+ARRAYS = [
+    persisted,
+    persisted_by_the_client,
+    samples_alone,
+    labels_alone,
+    array_of_futures,
+    submitted_blocks,
+    delayed_persisted,
+    frame_persisted,
+    frame_persisted_by_the_client,
+    frame_in_part,
+]
+
+
+@cache
+def fitted_here(name):
+    (model,) = (model for model in MODELS if name_of(model) == name)
+    X, y, _ = samples()
+    if isinstance(model, Perceptron):  # the result is that of the stream of blocks
+        with dask.config.set(scheduler="synchronous"):
+            return clone(model).fit(*in_blocks(X, y))
+    return clone(model).fit(X, y)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
+@pytest.mark.parametrize("place", ARRAYS, ids=lambda place: place.__name__)
+def test_samples_on_the_workers_give_the_fit_in_memory(threads, place, model):
+    X, y, _ = samples()
+    dX, dy = place(threads, X, y)
+    expected = fitted_here(name_of(model))
+
+    found = clone(model).fit(dX, dy)
+
+    named = X if not hasattr(found, "feature_names_in_") else frame(threads, X, y)[COLUMNS].compute()
+    if not (isinstance(model, Perceptron) and "frame" in place.__name__):  # other blocks
+        np.testing.assert_allclose(answers(found, named), answers(expected, X), atol=1e-4)
+    if hasattr(found, "predict"):
+        lazy = found.predict(dX)
+        lazy = np.concatenate(dask.compute(*lazy)) if isinstance(lazy, list) else lazy.compute()
+        np.testing.assert_array_equal(lazy, found.predict(named))
+        assert found.score(dX, dy) == pytest.approx(np.mean(lazy == y), abs=1e-15)
+    elif not isinstance(dX, list):
+        np.testing.assert_allclose(found.transform(dX).compute(), found.transform(named))
