@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
 
 from functools import cache
+from uuid import uuid4
 
 import dask
 import dask.array as da
@@ -14,8 +15,7 @@ from sklearn.base import clone
 from tests.cluster.support import CUTS, in_blocks, samples
 from tests.cluster.test_processes import MODELS, answers, name_of
 
-from separatrix import GaussianNB, KNeighborsClassifier, LinearDiscriminantAnalysis, Perceptron
-from separatrix.cluster import engine
+from separatrix import Perceptron
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ROWS = np.split(np.arange(150), np.cumsum(CUTS)[:-1])
@@ -66,12 +66,13 @@ def computed_from_persisted(client, X, y):
 
 def array_of_futures(client, X, y):
     futures = client.scatter([X[rows] for rows in ROWS], hash=False)
-    graph = {("futures", i, 0): future for i, future in enumerate(futures)}
+    name = f"futures-{uuid4().hex}"
+    graph = {(name, i, 0): future for i, future in enumerate(futures)}
     labels = [
         da.from_delayed(dask.delayed(client.scatter(y[rows], hash=False)), (len(rows),), y.dtype)
         for rows in ROWS
     ]
-    return da.Array(graph, "futures", (CUTS, (4,)), float), da.concatenate(labels)
+    return da.Array(graph, name, (CUTS, (4,)), float), da.concatenate(labels)
 
 
 def submitted_blocks(client, X, y):
@@ -81,8 +82,7 @@ def submitted_blocks(client, X, y):
 
 
 def delayed_persisted(client, X, y):
-    blocks = [(dask.delayed(X[rows]), dask.delayed(y[rows])) for rows in ROWS]
-    return tuple(map(list, zip(*client.persist(blocks), strict=True)))
+    return [client.persist([dask.delayed(a)[rows] for rows in ROWS]) for a in (X, y)]
 
 
 def frame(client, X, y):
@@ -111,6 +111,7 @@ ARRAYS = [
     persisted_by_the_client,
     samples_alone,
     labels_alone,
+    computed_from_persisted,
     array_of_futures,
     submitted_blocks,
     delayed_persisted,
