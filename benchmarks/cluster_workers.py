@@ -1,8 +1,8 @@
 """`PYTHONPATH=src python -m benchmarks.cluster_workers --out FILE`: Dask clusters of 1 to 16 workers.
 
 Needs dask and distributed; data is generated, but for MNIST's four idx files in the folder SEPARATRIX_DATA.
-Prints sections in the format of RESULTS.md and writes them to FILE after each part: `scale`, `constants`,
-`problems`. A part that fails, or takes longer than `--time-limit`, is reported and the next one runs.
+Prints sections in the format of RESULTS.md and writes them to FILE after each part: `scale`, `problems`,
+`constants`. A part that fails, or takes longer than `--time-limit`, is reported and the next one runs.
 `--keep FILE` puts its sections into RESULTS.md.
 """
 
@@ -24,39 +24,39 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import dask_scale
-from benchmarks.dask_scale import BLOCK, FEATURES, Spent, cluster_of, generate, spent
+from benchmarks.dask_scale import BLOCK, FEATURES, cluster_of, generate, spent
 from benchmarks.gpu import keep_sections, limited
 from benchmarks.measure import Row, machine, table
 from separatrix import (
     SVCCV,
     KernelPerceptron,
     LinearDiscriminantAnalysis,
-    LogisticRegression,
     evaluate,
 )
 from separatrix.data.catalogue import load
 from separatrix.kernels import Polynomial
 
-SUM_BLOCKS, STEP_BLOCKS = 160, 64  # a multiple of 16 workers
+SUM_BLOCKS, STEP_BLOCKS = 96, 48  # multiples of 16 workers
 SPLIT = (8, 2)  # workers, and threads of each, of the problems
 
 
-def scale(counts):
-    """LDA's sums over 160 generated blocks of 100,000 x 30, and logistic regression on 64 persisted ones.
+def scale(counts, divide):
+    """LDA's sums over 96 generated blocks of 100,000 x 30, and logistic regression on 48 persisted ones.
 
     "Plain loops" are as many processes that each sum up their share in one task, without blocks, merges or
     a scheduler: what the cores give. Efficiency is the time of one worker over W times that of W workers.
     """
-    rows, figures = [], []
+    rows, figures, blocks = [], [], (SUM_BLOCKS // divide, STEP_BLOCKS // divide)
+    many = [f"{count * BLOCK:,} x {FEATURES}" for count in blocks]
     for count in counts:
-        figures.append(at_count(count))
+        figures.append(at_count(count, *blocks))
         print(figures[-1], flush=True)
     one = figures[0]
     for found in figures:
         n = found["workers"] / one["workers"]
         rows.append(
             Row(
-                f"LDA, 16,000,000 x 30, {found['workers']} workers",
+                f"LDA, {many[0]}, {found['workers']} workers",
                 f"{found['sums']:.2f} s, CPU {found['sums_cpu']:.1f} s",
                 f"plain loops {found['loops']:.2f} s, CPU {found['loops_cpu']:.1f} s",
                 f"{100 * (found['sums'] / found['loops'] - 1):+.0f} %, CPU "
@@ -71,7 +71,7 @@ def scale(counts):
         step = found["steps"] / found["n_steps"]
         rows.append(
             Row(
-                f"logistic, 6,400,000 x 30 persisted, {found['workers']} workers",
+                f"logistic, {many[1]} persisted, {found['workers']} workers",
                 f"{found['steps']:.2f} s, {found['n_steps']} steps, CPU {found['steps_cpu']:.1f} s",
                 f"a step in one process {local:.2f} s (scaled from 1,000,000)",
                 f"a step {step * found['workers'] / local:.2f}x that / {found['workers']}; efficiency "
@@ -82,18 +82,18 @@ def scale(counts):
     return rows, [], figures
 
 
-def at_count(count):
+def at_count(count, sum_blocks, step_blocks):
     """Seconds of both fits with so many workers of one thread."""
     begun = time.perf_counter()
     with cluster_of(count) as client:
         start = time.perf_counter() - begun
-        loops = spent(client, lambda: plain_loops(client, count))
-        X, y = generate(SUM_BLOCKS * BLOCK)
+        loops = spent(client, lambda: plain_loops(client, count, sum_blocks))
+        X, y = generate(sum_blocks * BLOCK)
         sums = min(
             (spent(client, lambda: LinearDiscriminantAnalysis().fit(X, y)) for _ in range(2)),
             key=lambda one: one.wall,
         )
-        steps = dask_scale.steps_of_cluster(client, STEP_BLOCKS * BLOCK)
+        steps = dask_scale.steps_of_cluster(client, step_blocks * BLOCK)
         found = {
             "workers": count,
             "start": start,
@@ -107,13 +107,13 @@ def at_count(count):
             "objective": float(steps.result.objective_),
         }
         if count == 1:
-            found["local_step"] = dask_scale.local_step(client, STEP_BLOCKS * BLOCK).wall
+            found["local_step"] = dask_scale.local_step(client, step_blocks * BLOCK).wall
     return found
 
 
-def plain_loops(client, count):
+def plain_loops(client, count, blocks):
     """As many tasks as workers, each the sums over its share of the blocks in a plain loop."""
-    own = SUM_BLOCKS // count
+    own = blocks // count
     workers = list(client.scheduler_info(n_workers=-1)["workers"])
     parts = [
         client.submit(
@@ -129,55 +129,58 @@ def plain_loops(client, count):
     return client.gather(parts)
 
 
-def constants(counts):
+def constants(counts, divide):
     """Constants of the cost model of docs/explanation/cluster.md, and what it says of the discriminant.
 
     The figures of `python -m benchmarks.dask_scale --part model`; CPU time unless "elapsed".
     """
     rows, figures = [], {}
-    for count in [count for count in (2, 8, 16) if count in counts]:
-        for what, figure in dask_scale.part_model([count], SUM_BLOCKS * BLOCK):
+    for count in [count for count in (2, 16) if count in counts]:
+        for what, figure in dask_scale.part_model([count], SUM_BLOCKS // divide * BLOCK):
             figures[f"{count} workers: {what}"] = figure
             rows.append(Row(f"{count} workers: {what}", figure, "-", "-", "-"))
     return rows, [], figures
 
 
-def problems(counts):
+def problems(counts, divide):
     """Many problems as tasks of 8 workers of 2 threads, against one process of as many threads.
 
     The study is that of USPS, 20 splits x degrees 1..7, on 9,298 digits of 16 x 16 pixels made of MNIST's.
     """
-    data = load("mnist")
-    X, y = data.X[:10_000] / 255.0, data.y[:10_000]
-    small, labels = pooled(data.X[10_000:19_298]) / 255.0, data.y[10_000:19_298]
+    data, n, m = load("mnist"), 10_000 // divide, 9298 // divide
+    X, y = data.X[:n] / 255.0, data.y[:n]
+    small, labels = pooled(data.X[n : n + m]) / 255.0, data.y[n : n + m]
     search = SVCCV([0.1, 1.0, 10.0, 30.0, 100.0, 1000.0], [0.005, 0.01, 0.02, 0.04], cv=5)
     study = {"kernels": [Polynomial(d) for d in range(1, 8)]}
     machine_of_study = KernelPerceptron(max_iter=20, shuffle=False)
     workers, threads = min(SPLIT[0], max(counts)), SPLIT[1]
     here = {
-        "search": lambda n=10_000: clone(search).fit(X[:n], y[:n]),
-        "study": lambda n=9298, repeats=20: evaluate(
-            machine_of_study, small[:n], labels[:n], repeats=repeats, **study
+        "search": lambda n=n: clone(search).fit(X[:n], y[:n]),
+        "study": lambda m=m, repeats=20: evaluate(
+            machine_of_study, small[:m], labels[:m], repeats=repeats, **study
         ),
     }
     here["search"](300), here["search"](2000), here["study"](600, 1)  # compile
     with cluster_of(workers, threads=threads) as client:
         dX, dy = client.persist(
-            [da.from_array(X, chunks=(1250, -1)), da.from_array(y, chunks=1250)]
+            [da.from_array(X, chunks=(n // 8, -1)), da.from_array(y, chunks=n // 8)]
         )
         wait([dX, dy])
         there = {
-            "search": lambda n=10_000: clone(search).fit(dX[:n], dy[:n]),
-            "study": lambda n=9298, repeats=20: evaluate(
-                machine_of_study, small[:n], labels[:n], repeats=repeats, cluster=client, **study
+            "search": lambda n=n: clone(search).fit(dX[:n], dy[:n]),
+            "study": lambda m=m, repeats=20: evaluate(
+                machine_of_study, small[:m], labels[:m], repeats=repeats, cluster=client, **study
             ),
         }
-        there["search"](1250), there["study"](600, workers)
+        there["search"](n // 8), there["study"](600, 2 * workers)  # read what was compiled
         found = {
             name: (spent(client, there[name]), spent(client, here[name]))
             for name in ("search", "study")
         }
-    names = {"search": "SVCCV, 6 C x 4 gamma x 5 folds, MNIST 10,000", "study": "20 splits x 7 degrees"}
+    names = {
+        "search": f"SVCCV, 6 C x 4 gamma x 5 folds, MNIST {n:,}",
+        "study": "20 splits x 7 degrees",
+    }
     rows = [
         Row(
             f"{names[name]}, {workers} workers of {threads} threads",
@@ -200,19 +203,21 @@ def problems(counts):
 
 def pooled(images):
     """Digits of 28 x 28 pixels with a border, as means of 2 x 2."""
-    padded = np.pad(np.asarray(images, dtype=np.float64).reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
+    padded = np.pad(
+        np.asarray(images, dtype=np.float64).reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2))
+    )
     return padded.reshape(-1, 16, 2, 16, 2).mean(axis=(2, 4)).reshape(-1, 256)
 
 
-PARTS = {"scale": scale, "constants": constants, "problems": problems}
+PARTS = {"scale": scale, "problems": problems, "constants": constants}
 
 
-def run_part(name, counts, time_limit):
+def run_part(name, options):
     """Section, rows and figures of a part, or a traceback."""
     begun, found, failed = time.perf_counter(), ([], [], None), ""
     try:
-        with limited(time_limit):
-            found = PARTS[name](counts)
+        with limited(options.time_limit):
+            found = PARTS[name](options.workers, options.divide)
     except Exception:
         failed = traceback.format_exc()
         print(failed, file=sys.stderr, flush=True)
@@ -234,6 +239,7 @@ def main(arguments):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster_workers")
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--divide", type=int, default=1, help="sizes by this, to try the command")
     parser.add_argument("--out", metavar="FILE", help="write all figures as JSON")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds of a part")
     parser.add_argument("--keep", metavar="FILE", help="put a JSON file's sections into RESULTS.md")
@@ -246,7 +252,7 @@ def main(arguments):
     warnings.simplefilter("ignore", ConvergenceWarning)
     results = {}
     for name in options.parts or PARTS:
-        results[name] = run_part(name, options.workers, options.time_limit)
+        results[name] = run_part(name, options)
         print(results[name]["section"], flush=True)
         if options.out:
             Path(options.out).write_text(json.dumps(results, indent=1) + "\n")

@@ -13,9 +13,9 @@ import numpy as np
 from distributed import Client, LocalCluster
 from sklearn.base import clone
 from tests.cluster.support import CUTS, in_blocks, samples
-from tests.cluster.test_processes import MODELS, answers, name_of
+from tests.cluster.test_processes import MODELS, answers, measuring, name_of
 
-from separatrix import Perceptron
+from separatrix import KNeighborsClassifier, LinearDiscriminantAnalysis, LogisticRegression, Perceptron
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ROWS = np.split(np.arange(150), np.cumsum(CUTS)[:-1])
@@ -77,7 +77,9 @@ def array_of_futures(client, X, y):
 
 def submitted_blocks(client, X, y):
     futures = [client.submit(np.array, X[rows]) for rows in ROWS]
-    blocks = [da.from_delayed(one, (len(r), 4), float) for one, r in zip(futures, ROWS, strict=True)]
+    blocks = [
+        da.from_delayed(one, (len(r), 4), float) for one, r in zip(futures, ROWS, strict=True)
+    ]
     return da.concatenate(blocks), in_blocks(y)[0]
 
 
@@ -140,7 +142,9 @@ def test_samples_on_the_workers_give_the_fit_in_memory(threads, place, model):
 
     found = clone(model).fit(dX, dy)
 
-    named = X if not hasattr(found, "feature_names_in_") else frame(threads, X, y)[COLUMNS].compute()
+    named = (
+        X if not hasattr(found, "feature_names_in_") else frame(threads, X, y)[COLUMNS].compute()
+    )
     if not (isinstance(model, Perceptron) and "frame" in place.__name__):  # other blocks
         np.testing.assert_allclose(answers(found, named), answers(expected, X), atol=1e-4)
     if hasattr(found, "predict"):
@@ -150,3 +154,40 @@ def test_samples_on_the_workers_give_the_fit_in_memory(threads, place, model):
         assert found.score(dX, dy) == pytest.approx(np.mean(lazy == y), abs=1e-15)
     elif not isinstance(dX, list):
         np.testing.assert_allclose(found.transform(dX).compute(), found.transform(named))
+
+
+def arrays_in_memory(X, y):
+    return da.from_array(X, chunks=(5000, 32)) / 2.0, y
+
+
+def frames_in_memory(X, y):
+    pd, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    table = frames.from_pandas(pd.DataFrame(X).add_prefix("x").assign(kind=y), npartitions=4)
+    return table[table.columns[:-1]], table["kind"]
+
+
+def delayed_in_memory(X, y):
+    cuts = [slice(i, i + 5000) for i in range(0, 20_000, 5000)]
+    return [[dask.delayed(a[rows]) for rows in cuts] for a in (X, y)]
+
+
+@pytest.mark.parametrize("place", [arrays_in_memory, frames_in_memory, delayed_in_memory])
+@pytest.mark.parametrize(
+    "model", [LinearDiscriminantAnalysis(), LogisticRegression(), KNeighborsClassifier()], ids=name_of
+)
+def test_samples_in_memory_are_not_in_the_graphs(threads, place, model, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 32))  # 5 MB
+    y = (X[:, 0] > 0).astype(int)
+    dX, dy = place(X, y)
+    sizes = []
+    for method in ("compute", "persist"):
+        monkeypatch.setattr(Client, method, measuring(getattr(Client, method), sizes))
+
+    found = clone(model).fit(dX, dy)
+    right = found.score(dX, dy)
+
+    assert sizes
+    assert max(sizes) < 2**17
+    assert right > 0.9
+

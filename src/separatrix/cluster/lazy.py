@@ -19,7 +19,7 @@ from separatrix.estimators.base import labelled_blocks as labelled
 def apply_lazily(model: Any, method: str, X: Any) -> Any:
     """What a method of a fitted model gives for each block: a dask.array, or a list of delayed blocks."""
     check_is_fitted(model)
-    parts = partition(X)
+    parts = partition(X, lazy=True)
     name = f"{short_name(model)}-{method.replace('_', '-')}"
     found = map_blocks(name, labelled.call_method, parts.samples, model, method)
     return (

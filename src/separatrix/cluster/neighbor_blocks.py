@@ -112,7 +112,7 @@ def _on_workers(blocks: list[Delayed], sizes: Codes) -> list[list[int]]:
 
 def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> Any:
     """`predict`, `predict_proba` or `kneighbors` of a model whose index is on a cluster."""
-    parts = partition(X)
+    parts = partition(X, lazy=True)
     queries = [X for _, X in parts.samples]
     if method != "kneighbors":
         sample = model.classes_[:0] if method == "predict" else np.empty((0, len(model.classes_)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -10,10 +11,11 @@ import dask.array as da
 import numpy as np
 from dask.core import flatten
 from dask.delayed import Delayed
-from dask.highlevelgraph import HighLevelGraph
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.sizeof import sizeof
 from distributed import futures_of
 
-from separatrix.cluster.engine import task
+from separatrix.cluster.engine import LARGE_VALUE, client_in_use, task
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
 from separatrix.runtime.warnings import warn_user
@@ -34,13 +36,16 @@ class Partitions(NamedTuple):
         return [block[:2] for block in self.blocks]
 
 
-def partition(X: Any, y: Any = None, weights: Any = None) -> Partitions:
-    """The blocks of samples with their labels and weights, which may be in memory."""
+def partition(X: Any, y: Any = None, weights: Any = None, *, lazy: bool = False) -> Partitions:
+    """The blocks of samples with their labels and weights, which may be in memory.
+
+    Unless they are for a `lazy` result, values inside the graph, as of `from_array`, are sent to workers first.
+    """
     X = _as_blocks("X", X)
     rows = X.chunks[0] if isinstance(X, da.Array) else ()
     kind = "array" if rows else "delayed" if isinstance(X, list) else "frame"
     given = [X, _as_blocks("y", y, rows), _as_blocks("sample_weight", weights, rows)]
-    columns = _delayed_columns(given)
+    columns = _delayed_columns(given, (lambda graph: graph) if lazy else _send_values)
     n = len(columns[0])
     for other, column in zip(("y", "sample_weight"), columns[1:], strict=True):
         if column and len(column) != n:
@@ -70,26 +75,51 @@ def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
     return _cut_rows(name, values, rows) if isinstance(values, da.Array) else values
 
 
-def _delayed_columns(given: list[Any]) -> list[list[Delayed]]:
+def _send_values(graph: HighLevelGraph) -> HighLevelGraph:
+    """The graph with futures in the place of arrays and frames in it, if they are large."""
+    client = client_in_use()
+    layers = {
+        name: dict(own) for name, own in graph.layers.items() if isinstance(own, MaterializedLayer)
+    }
+    places = {
+        (name, key): value
+        for name, layer in layers.items()
+        for key, node in layer.items()
+        if hasattr(value := getattr(node, "value", node), "shape")
+    }
+    if client is None or sum(map(sizeof, places.values())) <= LARGE_VALUE:
+        return graph
+    futures = client.scatter(list(places.values()), hash=False)
+    for (name, key), future in zip(places, futures, strict=True):
+        layers[name][key] = future
+    return HighLevelGraph({**graph.layers, **layers}, graph.dependencies)
+
+
+def _delayed_columns(given: list[Any], send: Any) -> list[list[Delayed]]:
     """The blocks of each collection; arrays are optimised together, so that what they share is one task."""
-    if hasattr(given[0], "assign") and (joined := _columns_of_frame(*given)):
+    if hasattr(given[0], "assign") and (joined := _columns_of_frame(*given, send=send)):
         return joined
     arrays = [values for values in given if isinstance(values, da.Array)]
     keys = [list(flatten(values.__dask_keys__())) for values in arrays]
-    merged = HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays))
+    merged = send(HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays)))
     name, tasks = f"blocks-{uuid4().hex}", da.Array.__dask_optimize__(merged, list(flatten(keys)))
-    futures = {one.key: one for one in futures_of(arrays)}  # which the optimisation leaves out
+    futures = {one.key: one for one in futures_of(dict(merged))}  # the optimisation leaves them out
     graph = HighLevelGraph.from_collections(name, {**tasks, **futures}, dependencies=())
     found = iter([[Delayed(key, graph, layer=name) for key in own] for own in keys])
     return [
         next(found)
         if isinstance(values, da.Array)
-        else list(values.to_delayed() if hasattr(values, "to_delayed") else values or ())
+        else _sent(values.to_delayed() if hasattr(values, "to_delayed") else values or (), send)
         for values in given
     ]
 
 
-def _columns_of_frame(X: Any, *others: Any) -> list[list[Delayed]]:
+def _sent(blocks: Sequence[Delayed], send: Any) -> list[Delayed]:
+    graph = send(HighLevelGraph.merge(*(one.__dask_graph__() for one in blocks)))
+    return [Delayed(one.key, graph, layer=one.__dask_layers__()[0]) for one in blocks]
+
+
+def _columns_of_frame(X: Any, *others: Any, send: Any) -> list[list[Delayed]]:
     """X, y and the weights from one frame: Dask, which may join small files, then cuts all of them alike.
 
     Empty if they do not have the same partitions.
@@ -98,7 +128,7 @@ def _columns_of_frame(X: Any, *others: Any) -> list[list[Delayed]]:
     if any(getattr(one, "divisions", None) != X.divisions for one in named.values()):
         return []
     try:
-        blocks = X.assign(**named).to_delayed()
+        blocks = _sent(X.assign(**named).to_delayed(), send)
     except (ValueError, TypeError, NotImplementedError):  # frames of different origin
         return []
     wanted = [list(X.columns), *(f"separatrix-{i}" for i in range(len(others)))]
