@@ -21,9 +21,9 @@ import dask
 from dask.core import toposort
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
-from dask.task_spec import DataNode, GraphNode, Task
+from dask.task_spec import DataNode, GraphNode, List, Task, TaskRef
+from distributed import Future, futures_of, get_client, get_worker, wait
 from distributed import TimeoutError as NotYet
-from distributed import futures_of, get_client, get_worker, wait
 
 from separatrix.errors import ClusterError, SeparatrixError
 from separatrix.runtime.progress import bar, is_followed
@@ -33,7 +33,7 @@ from separatrix.runtime.warnings import warn_user
 FAN_IN = 16  # parts that one task merges
 NO_WORKERS = 30.0  # seconds without a worker after which a fit is given up
 POLL = 2.0  # seconds between checks that there are workers
-LARGE_VALUE = 2**19  # bytes of a pickled model, from which it is copied to the workers once
+LARGE_VALUE = 2**18  # bytes of a pickled model, from which it is copied to the workers once
 SOURCES = 3  # of a block that its task computes itself: X, y and the weights
 NAMES = {
     "LinearDiscriminantAnalysis": "lda",
@@ -89,8 +89,40 @@ def map_blocks(
     name: str, function: Callable[..., Any], blocks: Sequence[Sequence[Any]], *shared: Any
 ) -> list[Delayed]:
     """One task `function(*block, *shared)` for each block; what is shared is sent once."""
-    call, node = task(name, call_shared), share(f"{name}-shared", (function, *shared))
-    return [call(node, *block, number=i) for i, block in enumerate(blocks)]
+    node = share(f"{name}-shared", (function, *shared))
+    return call_each(name, call_shared, [(node, *block) for block in blocks])
+
+
+def call_each(
+    name: str, function: Callable[..., Any], calls: Sequence[Sequence[Any]]
+) -> list[Delayed]:
+    """A task of that name for each call, in one graph: `dask.delayed` makes a graph for each call.
+
+    Arguments may be results of other tasks, or lists of such results.
+    """
+    graphs: dict[int, Any] = {}
+    graph: dict[Any, Any] = {}
+
+    def refer(value: Any) -> Any:
+        if isinstance(value, list):
+            return List(*map(refer, value))
+        if isinstance(value, Delayed):
+            graphs[id(value.dask)] = value.dask
+        elif isinstance(value, Future):
+            graph[value.key] = value
+        else:
+            return value
+        return TaskRef(value.key)
+
+    layer = uuid4().hex
+    keys = [f"{name}-{layer}-{i}" for i in range(len(calls))]
+    own = {
+        key: Task(key, function, *map(refer, args)) for key, args in zip(keys, calls, strict=True)
+    }
+    for one in graphs.values():
+        graph.update(one)
+    found = HighLevelGraph.from_collections(layer, graph | own, dependencies=())
+    return [Delayed(key, found, layer=layer) for key in keys]
 
 
 def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
@@ -105,7 +137,7 @@ def fuse(calls: list[Delayed]) -> list[Delayed]:
     What several calls need stays a task of its own, and so do futures, and what a call needs from many
     sources, which workers compute side by side.
     """
-    graph = dict(HighLevelGraph.merge(*(call.__dask_graph__() for call in calls)))
+    graph = dict(calls[0].dask)  # all are of one `call_each`
     tasks = {key: node for key, node in graph.items() if isinstance(node, GraphNode)}
     needs = {key: node.dependencies & tasks.keys() for key, node in tasks.items()}
     owner: dict[Any, Any] = {call.key: call.key for call in calls}
@@ -137,12 +169,11 @@ def share(name: str, value: Any) -> Any:
 
 def reduce_tree(name: str, merge: Callable[..., Any], parts: list[Delayed]) -> Delayed:
     """All parts merged in their order, FAN_IN at a time; merge(list) is that of a list of results."""
-    call, made = task(name, merge), 0
-    while len(parts) > 1 or not made:
-        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
-        parts = [call(group, number=made + i) for i, group in enumerate(groups)]
-        made += len(groups)
-    return parts[0]
+    while True:
+        groups = [(parts[i : i + FAN_IN],) for i in range(0, len(parts), FAN_IN)]
+        parts = call_each(name, merge, groups)
+        if len(parts) == 1:
+            return parts[0]
 
 
 def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ...]:
