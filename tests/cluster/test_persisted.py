@@ -4,7 +4,9 @@ import pytest
 
 pytest.importorskip("distributed", reason="not installed: pip install 'separatrix[dask]'")
 
+import os
 from functools import cache
+from pathlib import Path
 from uuid import uuid4
 
 import dask
@@ -15,7 +17,12 @@ from sklearn.base import clone
 from tests.cluster.support import CUTS, in_blocks, samples
 from tests.cluster.test_processes import MODELS, answers, measuring, name_of
 
-from separatrix import KNeighborsClassifier, LinearDiscriminantAnalysis, LogisticRegression, Perceptron
+from separatrix import (
+    KNeighborsClassifier,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    Perceptron,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ROWS = np.split(np.arange(150), np.cumsum(CUTS)[:-1])
@@ -23,22 +30,21 @@ COLUMNS = list("abcd")
 
 
 @pytest.fixture(scope="module")
-def threads():
+def two_threads():
     """A client of two workers in threads of this process."""
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
     with (
         LocalCluster(dashboard_address=":0", silence_logs=50, **options) as cluster,
         Client(cluster, set_as_default=False) as client,
-        dask.config.set(scheduler=None),
-        client.as_current(),
     ):
         yield client
 
 
-@pytest.fixture(autouse=True)
-def _tasks_of_the_client(threads):
-    with dask.config.set(scheduler=None), threads.as_current():
-        yield
+@pytest.fixture
+def threads(two_threads):
+    """The cluster of threads as the current one."""
+    with dask.config.set(scheduler=None), two_threads.as_current():
+        yield two_threads
 
 
 def persisted(client, X, y):
@@ -173,7 +179,9 @@ def delayed_in_memory(X, y):
 
 @pytest.mark.parametrize("place", [arrays_in_memory, frames_in_memory, delayed_in_memory])
 @pytest.mark.parametrize(
-    "model", [LinearDiscriminantAnalysis(), LogisticRegression(), KNeighborsClassifier()], ids=name_of
+    "model",
+    [LinearDiscriminantAnalysis(), LogisticRegression(), KNeighborsClassifier()],
+    ids=name_of,
 )
 def test_samples_in_memory_are_not_in_the_graphs(threads, place, model, monkeypatch):
     rng = np.random.default_rng(0)
@@ -191,3 +199,23 @@ def test_samples_in_memory_are_not_in_the_graphs(threads, place, model, monkeypa
     assert max(sizes) < 2**20
     assert right > 0.9
 
+
+def die_once(block, flag):
+    """A block; the first that is asked for ends its worker, with the samples that were sent to it."""
+    if block.shape[0] and not Path(flag).exists():
+        Path(flag).touch()
+        os.kill(os.getpid(), 9)
+    return block
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), LogisticRegression()], ids=name_of)
+def test_samples_sent_to_a_worker_that_dies_are_sent_again(client, model, tmp_path):
+    X, y, _ = samples(n=20_000)
+    flag = str(tmp_path / "died")
+    dX = da.from_array(X, chunks=(5000, 4)).map_blocks(die_once, flag, meta=X[:0])
+
+    found = clone(model).fit(dX, y)
+
+    assert Path(flag).exists()
+    np.testing.assert_allclose(found.coef_, clone(model).fit(X, y).coef_, atol=1e-4)

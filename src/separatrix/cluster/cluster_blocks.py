@@ -41,7 +41,7 @@ class ClusterBlocks(StreamBlocks):
         super().__init__(estimator, ())
         self._blocks: list[tuple[Any, ...]] = partition(*samples).blocks
         self._checks, self._kept, self._passes = labelled.BlockChecks(estimator, dtype), keep, 0
-        self.name = engine.short_name(estimator)
+        self.name = labelled.short_name(estimator)
         if keep:
             self._keep(weigh_classes)
 

@@ -75,6 +75,5 @@ def results_of_calls(
 ) -> list[Any]:
     """Results in the order of the calls, and the first error in that order; warnings are shown here."""
     with engine.BriefErrors():
-        return [
-            engine.value_of_call(one) for one in engine.wait_for(client, futures, futures, advance)
-        ]
+        found = engine.wait_for(client, futures, futures, advance)
+        return list(map(engine.value_of_call, found))

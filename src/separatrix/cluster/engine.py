@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from importlib import import_module
 from threading import Lock
@@ -35,21 +34,9 @@ NO_WORKERS = 30.0  # seconds without a worker after which a fit is given up
 POLL = 2.0  # seconds between checks that there are workers
 LARGE_VALUE = 2**18  # bytes of a pickled model, from which it is copied to the workers once
 SOURCES = 3  # of a block that its task computes itself: X, y and the weights
-NAMES = {
-    "LinearDiscriminantAnalysis": "lda",
-    "QuadraticDiscriminantAnalysis": "qda",
-    "LogisticRegression": "logistic",
-    "KNeighborsClassifier": "knn",
-}
 _TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
 _KEPT: ContextVar[tuple[Delayed, ...]] = ContextVar("kept", default=())  # by the fit that runs
 _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
-
-
-def short_name(model: Any) -> str:
-    """The name of a model in the names of its tasks, such as "lda" or "gaussian-nb"."""
-    name = type(model).__name__
-    return NAMES.get(name) or re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def client_in_use() -> Any:
@@ -72,17 +59,6 @@ def threads_here(threads: int) -> int:
         return min(threads, int(get_worker().state.nthreads))
     except ValueError:
         return threads
-
-
-def task(name: str, function: Callable[..., Any]) -> Callable[..., Delayed]:
-    """A function whose calls are lazy tasks of that name; `number` tells calls apart."""
-    token, call = uuid4().hex, dask.delayed(function, pure=False)
-
-    def call_later(*args: Any, number: int = 0) -> Delayed:
-        found: Delayed = call(*args, dask_key_name=f"{name}-{token}-{number}")
-        return found
-
-    return call_later
 
 
 def map_blocks(
@@ -114,15 +90,20 @@ def call_each(
             return value
         return TaskRef(value.key)
 
-    layer = uuid4().hex
-    keys = [f"{name}-{layer}-{i}" for i in range(len(calls))]
-    own = {
-        key: Task(key, function, *map(refer, args)) for key, args in zip(keys, calls, strict=True)
-    }
+    token = uuid4().hex
+    keys = [f"{name}-{token}-{i}" for i in range(len(calls))]
+    for key, args in zip(keys, calls, strict=True):
+        graph[key] = Task(key, function, *map(refer, args))
     for one in graphs.values():
         graph.update(one)
-    found = HighLevelGraph.from_collections(layer, graph | own, dependencies=())
-    return [Delayed(key, found, layer=layer) for key in keys]
+    return results_in(graph, keys)
+
+
+def results_in(graph: dict[Any, Any], keys: Sequence[Any]) -> list[Delayed]:
+    """Lazy results of some tasks of a graph."""
+    layer = uuid4().hex
+    whole = HighLevelGraph.from_collections(layer, graph)
+    return [Delayed(key, whole, layer=layer) for key in keys]
 
 
 def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
@@ -150,9 +131,7 @@ def fuse(calls: list[Delayed]) -> list[Delayed]:
     for call, keys in owned.items():
         if len(keys) > 1 and sum(not needs[key] for key in keys) <= SOURCES:
             graph[call] = Task.fuse(*(graph.pop(key) for key in keys), key=call)
-    layer = f"fused-{uuid4().hex}"
-    fused = HighLevelGraph.from_collections(layer, graph, dependencies=())
-    return [Delayed(call.key, fused, layer=layer) for call in calls]
+    return results_in(graph, [call.key for call in calls])
 
 
 def share(name: str, value: Any) -> Any:
@@ -163,7 +142,7 @@ def share(name: str, value: Any) -> Any:
     client = client_in_use() if size > LARGE_VALUE else None
     if client is None:
         key = f"{name}-{uuid4().hex}"  # a `DataNode`: Dask would call a tuple that begins with a function
-        return Delayed(key, HighLevelGraph.from_collections(key, {key: DataNode(key, value)}))
+        return results_in({key: DataNode(key, value)}, [key])[0]
     return client.scatter(value, broadcast=True, hash=False)
 
 
@@ -200,7 +179,7 @@ def compute_each(name: str, function: Callable[..., Any], blocks: Any, *shared: 
 
 def compute_calls(function: Callable[..., Any], *calls: tuple[Any, ...]) -> list[Any]:
     """The results of calls, (name of the task, arguments) each; their warnings are shown here."""
-    tasks = [task(name, call_on_worker)(function, *args) for name, *args in calls]
+    tasks = [call_each(name, call_on_worker, [(function, *own)])[0] for name, *own in calls]
     return [value_of_call(one) for one in compute(*tasks, counted=tasks)]
 
 
@@ -233,18 +212,22 @@ def persist(results: Sequence[Delayed]) -> list[Delayed]:
         return kept
 
 
-@contextmanager
-def released_on_error() -> Iterator[None]:
-    """Context that releases what was persisted in it on an error: its traceback would keep it."""
+def run_fit(fit: Callable[[], Any], tries: int = 2) -> Any:
+    """`fit()`; an error releases what it persisted, which the traceback would keep.
+
+    Samples that were sent from here are lost with their worker: it is then tried again.
+    """
     before = _KEPT.set(())
     try:
-        yield
-    except BaseException:
+        return fit()
+    except BaseException as error:
         if _KEPT.get():
             client_in_use().cancel(futures_of(_KEPT.get()))
-        raise
+        if tries < 2 or "Cancelled" not in type(error.__context__).__name__:
+            raise
     finally:
         _KEPT.reset(before)
+    return run_fit(fit, tries - 1)
 
 
 def wait_for(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import dask.array as da
 import numpy as np
@@ -15,7 +14,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.sizeof import sizeof
 from distributed import futures_of
 
-from separatrix.cluster.engine import LARGE_VALUE, client_in_use, task
+from separatrix.cluster.engine import LARGE_VALUE, call_each, client_in_use, results_in
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
 from separatrix.runtime.warnings import warn_user
@@ -39,7 +38,7 @@ class Partitions(NamedTuple):
 def partition(X: Any, y: Any = None, weights: Any = None, *, lazy: bool = False) -> Partitions:
     """The blocks of samples with their labels and weights, which may be in memory.
 
-    Unless they are for a `lazy` result, values inside the graph, as of `from_array`, are sent to workers first.
+    Unless the result is `lazy`, values inside the graph, as of `from_array`, are sent to workers first.
     """
     X = _as_blocks("X", X)
     rows = X.chunks[0] if isinstance(X, da.Array) else ()
@@ -78,9 +77,8 @@ def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
 def _send_values(graph: HighLevelGraph) -> HighLevelGraph:
     """The graph with futures in the place of arrays and frames in it, if they are large."""
     client = client_in_use()
-    layers = {
-        name: dict(own) for name, own in graph.layers.items() if isinstance(own, MaterializedLayer)
-    }
+    made = {name: own for name, own in graph.layers.items() if isinstance(own, MaterializedLayer)}
+    layers = {name: dict(own) for name, own in made.items()}
     places = {
         (name, key): value
         for name, layer in layers.items()
@@ -102,10 +100,9 @@ def _delayed_columns(given: list[Any], send: Any) -> list[list[Delayed]]:
     arrays = [values for values in given if isinstance(values, da.Array)]
     keys = [list(flatten(values.__dask_keys__())) for values in arrays]
     merged = send(HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays)))
-    name, tasks = f"blocks-{uuid4().hex}", da.Array.__dask_optimize__(merged, list(flatten(keys)))
+    tasks = da.Array.__dask_optimize__(merged, list(flatten(keys)))
     futures = {one.key: one for one in futures_of(dict(merged))}  # the optimisation leaves them out
-    graph = HighLevelGraph.from_collections(name, {**tasks, **futures}, dependencies=())
-    found = iter([[Delayed(key, graph, layer=name) for key in own] for own in keys])
+    found = iter([results_in({**tasks, **futures}, own) for own in keys])
     return [
         next(found)
         if isinstance(values, da.Array)
@@ -115,8 +112,8 @@ def _delayed_columns(given: list[Any], send: Any) -> list[list[Delayed]]:
 
 
 def _sent(blocks: Sequence[Delayed], send: Any) -> list[Delayed]:
-    graph = send(HighLevelGraph.merge(*(one.__dask_graph__() for one in blocks)))
-    return [Delayed(one.key, graph, layer=one.__dask_layers__()[0]) for one in blocks]
+    graph = send(HighLevelGraph.merge(*(one.dask for one in blocks)))
+    return results_in(dict(graph), [one.key for one in blocks])
 
 
 def _columns_of_frame(X: Any, *others: Any, send: Any) -> list[list[Delayed]]:
@@ -132,10 +129,10 @@ def _columns_of_frame(X: Any, *others: Any, send: Any) -> list[list[Delayed]]:
     except (ValueError, TypeError, NotImplementedError):  # frames of different origin
         return []
     wanted = [list(X.columns), *(f"separatrix-{i}" for i in range(len(others)))]
-    calls = [task("frame-columns", itemgetter(own)) for own in wanted]
+    calls = [(one,) for one in blocks]
     return [
-        [call(block, number=b) for b, block in enumerate(blocks)] if not i or own in named else []
-        for i, (call, own) in enumerate(zip(calls, wanted, strict=True))
+        call_each("frame-columns", itemgetter(own), calls) if not i or own in named else []
+        for i, own in enumerate(wanted)
     ]
 
 
