@@ -17,24 +17,16 @@ from dataclasses import asdict
 from inspect import cleandoc
 from pathlib import Path
 
-import dask.array as da
 import numpy as np
-from distributed import wait
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import dask_scale
+from benchmarks.cluster import problems_on
 from benchmarks.dask_scale import BLOCK, FEATURES, cluster_of, generate, spent
 from benchmarks.gpu import keep_sections, limited
 from benchmarks.measure import Row, machine, table
-from separatrix import (
-    SVCCV,
-    KernelPerceptron,
-    LinearDiscriminantAnalysis,
-    evaluate,
-)
+from separatrix import LinearDiscriminantAnalysis
 from separatrix.data.catalogue import load
-from separatrix.kernels import Polynomial
 
 SUM_BLOCKS, STEP_BLOCKS = 96, 48  # multiples of 16 workers
 SPLIT = (8, 2)  # workers, and threads of each, of the problems
@@ -148,57 +140,9 @@ def problems(counts, divide):
     The study is that of USPS, 20 splits x degrees 1..7, on 9,298 digits of 16 x 16 pixels made of MNIST's.
     """
     data, n, m = load("mnist"), 10_000 // divide, 9298 // divide
-    X, y = data.X[:n] / 255.0, data.y[:n]
-    small, labels = pooled(data.X[n : n + m]) / 255.0, data.y[n : n + m]
-    search = SVCCV([0.1, 1.0, 10.0, 30.0, 100.0, 1000.0], [0.005, 0.01, 0.02, 0.04], cv=5)
-    study = {"kernels": [Polynomial(d) for d in range(1, 8)]}
-    machine_of_study = KernelPerceptron(max_iter=20, shuffle=False)
-    workers, threads = min(SPLIT[0], max(counts)), SPLIT[1]
-    here = {
-        "search": lambda n=n: clone(search).fit(X[:n], y[:n]),
-        "study": lambda m=m, repeats=20: evaluate(
-            machine_of_study, small[:m], labels[:m], repeats=repeats, **study
-        ),
-    }
-    here["search"](300), here["search"](2000), here["study"](600, 1)  # compile
-    with cluster_of(workers, threads=threads) as client:
-        dX, dy = client.persist(
-            [da.from_array(X, chunks=(n // 8, -1)), da.from_array(y, chunks=n // 8)]
-        )
-        wait([dX, dy])
-        there = {
-            "search": lambda n=n: clone(search).fit(dX[:n], dy[:n]),
-            "study": lambda m=m, repeats=20: evaluate(
-                machine_of_study, small[:m], labels[:m], repeats=repeats, cluster=client, **study
-            ),
-        }
-        there["search"](n // 8), there["study"](600, 2 * workers)  # read what was compiled
-        found = {
-            name: (spent(client, there[name]), spent(client, here[name]))
-            for name in ("search", "study")
-        }
-    names = {
-        "search": f"SVCCV, 6 C x 4 gamma x 5 folds, MNIST {n:,}",
-        "study": "20 splits x 7 degrees",
-    }
-    rows = [
-        Row(
-            f"{names[name]}, {workers} workers of {threads} threads",
-            f"{own.wall:.2f} s, CPU {own.cpu:.1f} s",
-            f"one process {local.wall:.2f} s, CPU {local.cpu:.1f} s",
-            f"{local.wall / own.wall:.2f}x as fast, CPU {own.cpu / local.cpu:.2f}x",
-            "at least 1.0x",
-        )
-        for name, (own, local) in found.items()
-    ]
-    cells = [one.result.cv_results_["mean_test_score"] for one in found["search"]]
-    errors = [one.result.test_error for one in found["study"]]
-    words = f"scores of the search equal: {np.array_equal(*cells)}; errors of the study equal: "
-    figures = {
-        name: {"there": own._replace(result=None), "here": local._replace(result=None)}
-        for name, (own, local) in found.items()
-    }
-    return rows, [words + str(np.array_equal(*errors))], figures
+    small = pooled(data.X[n : n + m]) / 255.0, data.y[n : n + m]
+    workers = min(SPLIT[0], max(counts))
+    return problems_on(workers, SPLIT[1], (data.X[:n] / 255.0, data.y[:n]), small)
 
 
 def pooled(images):

@@ -163,7 +163,7 @@ def test_samples_on_the_workers_give_the_fit_in_memory(threads, place, model):
 
 
 def arrays_in_memory(X, y):
-    return da.from_array(X, chunks=(5000, 32)) / 2.0, y
+    return da.from_array(X, chunks=(1500, 32)) / 2.0, y
 
 
 def frames_in_memory(X, y):
@@ -173,7 +173,7 @@ def frames_in_memory(X, y):
 
 
 def delayed_in_memory(X, y):
-    cuts = [slice(i, i + 5000) for i in range(0, 20_000, 5000)]
+    cuts = [slice(i, i + 1500) for i in range(0, 6000, 1500)]
     return [[dask.delayed(a[rows]) for rows in cuts] for a in (X, y)]
 
 
@@ -185,7 +185,7 @@ def delayed_in_memory(X, y):
 )
 def test_samples_in_memory_are_not_in_the_graphs(threads, place, model, monkeypatch):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 32))  # 5 MB
+    X = rng.normal(size=(6000, 32))  # 1.5 MB
     y = (X[:, 0] > 0).astype(int)
     dX, dy = place(X, y)
     sizes = []
