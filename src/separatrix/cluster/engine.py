@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
 from importlib import import_module
 from threading import Lock
@@ -21,7 +22,7 @@ from dask.core import toposort
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import DataNode, GraphNode, List, Task, TaskRef
-from distributed import Future, futures_of, get_client, get_worker, wait
+from distributed import Future, futures_of, get_client, get_worker, wait, worker_client
 from distributed import TimeoutError as NotYet
 
 from separatrix.errors import ClusterError, SeparatrixError
@@ -55,10 +56,16 @@ def workers_in_use() -> list[Any]:
 
 def threads_here(threads: int) -> int:
     """Threads of a task: those of its worker, or if it is not on one, as many as it would take."""
+    worker = worker_here()
+    return min(threads, int(worker.state.nthreads)) if worker else threads
+
+
+def worker_here() -> Any:
+    """The worker that runs this task, or None outside of tasks."""
     try:
-        return min(threads, int(get_worker().state.nthreads))
+        return get_worker()
     except ValueError:
-        return threads
+        return None
 
 
 def map_blocks(
@@ -69,15 +76,12 @@ def map_blocks(
     return call_each(name, call_shared, [(node, *block) for block in blocks])
 
 
-def call_each(
-    name: str, function: Callable[..., Any], calls: Sequence[Sequence[Any]]
-) -> list[Delayed]:
+def call_each(name: str, function: Callable[..., Any], calls: Sequence[Any]) -> list[Delayed]:
     """A task of that name for each call, in one graph: `dask.delayed` makes a graph for each call.
 
     Arguments may be results of other tasks, or lists of such results.
     """
-    graphs: dict[int, Any] = {}
-    graph: dict[Any, Any] = {}
+    graphs, graph = dict[int, Any](), dict[Any, Any]()
 
     def refer(value: Any) -> Any:
         if isinstance(value, list):
@@ -115,8 +119,7 @@ def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
 def fuse(calls: list[Delayed]) -> list[Delayed]:
     """The same calls, each one task with all that only it needs, such as the source of its block.
 
-    What several calls need stays a task of its own, and so do futures, and what a call needs from many
-    sources, which workers compute side by side.
+    What several calls need stays a task of its own, as do futures and what a call needs from many sources.
     """
     graph = dict(calls[0].dask)  # all are of one `call_each`
     tasks = {key: node for key, node in graph.items() if isinstance(node, GraphNode)}
@@ -139,11 +142,10 @@ def share(name: str, value: Any) -> Any:
     parts: list[Any] = []
     head = cloudpickle.dumps(value, protocol=5, buffer_callback=parts.append)
     size = len(head) + sum(part.raw().nbytes for part in parts)
-    client = client_in_use() if size > LARGE_VALUE else None
-    if client is None:
+    if size <= LARGE_VALUE or not workers_in_use():
         key = f"{name}-{uuid4().hex}"  # a `DataNode`: Dask would call a tuple that begins with a function
         return results_in({key: DataNode(key, value)}, [key])[0]
-    return client.scatter(value, broadcast=True, hash=False)
+    return client_in_use().scatter(value, broadcast=True, hash=False)
 
 
 def reduce_tree(name: str, merge: Callable[..., Any], parts: list[Delayed]) -> Delayed:
@@ -167,8 +169,8 @@ def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ..
         warn_of_versions(client)
         watched = list(counted) if is_followed() else []
         futures = client.compute([*results, *watched])
+        n = len(results)
         with bar("tasks", len(watched), show=False, nested=True) as advance:
-            n = len(results)
             return tuple(wait_for(client, futures[:n], futures[n:], advance))
 
 
@@ -215,11 +217,13 @@ def persist(results: Sequence[Delayed]) -> list[Delayed]:
 def run_fit(fit: Callable[[], Any], tries: int = 2) -> Any:
     """`fit()`; an error releases what it persisted, which the traceback would keep.
 
-    Samples that were sent from here are lost with their worker: it is then tried again.
+    Samples that were sent from here are lost with their worker: it is then tried again. A task that fits
+    leaves its place on its worker to the tasks that it waits for.
     """
     before = _KEPT.set(())
     try:
-        return fit()
+        with worker_client() if worker_here() else nullcontext():
+            return fit()
     except BaseException as error:
         if _KEPT.get():
             client_in_use().cancel(futures_of(_KEPT.get()))
@@ -262,10 +266,10 @@ def _wait(client: Any, futures: list[Any], until: str) -> Any:
         except NotYet:
             without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + POLL
             if without >= NO_WORKERS:
-                raise ClusterError(
+                words = (
                     f"the cluster has had no worker for {without:.0f} s; start workers, or call "
-                    "fit again when there are some"
-                ) from None
+                )
+                raise ClusterError(f"{words}fit again when there are some") from None
 
 
 _SENTENCES = {

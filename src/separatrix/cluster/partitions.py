@@ -14,7 +14,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.sizeof import sizeof
 from distributed import futures_of
 
-from separatrix.cluster.engine import LARGE_VALUE, call_each, client_in_use, results_in
+from separatrix.cluster import engine
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
 from separatrix.runtime.warnings import warn_user
@@ -76,7 +76,6 @@ def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
 
 def _send_values(graph: HighLevelGraph) -> HighLevelGraph:
     """The graph with futures in the place of arrays and frames in it, if they are large."""
-    client = client_in_use()
     made = {name: own for name, own in graph.layers.items() if isinstance(own, MaterializedLayer)}
     layers = {name: dict(own) for name, own in made.items()}
     places = {
@@ -85,9 +84,9 @@ def _send_values(graph: HighLevelGraph) -> HighLevelGraph:
         for key, node in layer.items()
         if hasattr(value := getattr(node, "value", node), "shape")
     }
-    if client is None or sum(map(sizeof, places.values())) <= LARGE_VALUE:
+    if sum(map(sizeof, places.values())) <= engine.LARGE_VALUE or not engine.workers_in_use():
         return graph
-    futures = client.scatter(list(places.values()), hash=False)
+    futures = engine.client_in_use().scatter(list(places.values()), hash=False)
     for (name, key), future in zip(places, futures, strict=True):
         layers[name][key] = future
     return HighLevelGraph({**graph.layers, **layers}, graph.dependencies)
@@ -102,7 +101,7 @@ def _delayed_columns(given: list[Any], send: Any) -> list[list[Delayed]]:
     merged = send(HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays)))
     tasks = da.Array.__dask_optimize__(merged, list(flatten(keys)))
     futures = {one.key: one for one in futures_of(dict(merged))}  # the optimisation leaves them out
-    found = iter([results_in({**tasks, **futures}, own) for own in keys])
+    found = iter([engine.results_in({**tasks, **futures}, own) for own in keys])
     return [
         next(found)
         if isinstance(values, da.Array)
@@ -113,7 +112,7 @@ def _delayed_columns(given: list[Any], send: Any) -> list[list[Delayed]]:
 
 def _sent(blocks: Sequence[Delayed], send: Any) -> list[Delayed]:
     graph = send(HighLevelGraph.merge(*(one.dask for one in blocks)))
-    return results_in(dict(graph), [one.key for one in blocks])
+    return engine.results_in(dict(graph), [one.key for one in blocks])
 
 
 def _columns_of_frame(X: Any, *others: Any, send: Any) -> list[list[Delayed]]:
@@ -131,7 +130,7 @@ def _columns_of_frame(X: Any, *others: Any, send: Any) -> list[list[Delayed]]:
     wanted = [list(X.columns), *(f"separatrix-{i}" for i in range(len(others)))]
     calls = [(one,) for one in blocks]
     return [
-        call_each("frame-columns", itemgetter(own), calls) if not i or own in named else []
+        engine.call_each("frame-columns", itemgetter(own), calls) if not i or own in named else []
         for i, own in enumerate(wanted)
     ]
 
