@@ -114,7 +114,7 @@ def frame_in_part(client, X, y):
     return table[COLUMNS].persist(), table["kind"]
 
 
-ARRAYS = [
+PLACES = [
     persisted,
     persisted_by_the_client,
     samples_alone,
@@ -126,6 +126,19 @@ ARRAYS = [
     frame_persisted,
     frame_persisted_by_the_client,
     frame_in_part,
+]
+OFTEN = ("LinearDiscriminantAnalysis", "LogisticRegression")
+CASES = [  # all models in three places, four models in the others
+    pytest.param(
+        place,
+        model,
+        marks=[] if name_of(model) in OFTEN else pytest.mark.slow,
+        id=f"{place.__name__}-{name_of(model)}",
+    )
+    for place in PLACES
+    for model in MODELS
+    if place in (persisted_by_the_client, array_of_futures, frame_in_part)
+    or name_of(model) in (*OFTEN, "KNeighborsClassifier", "SVC-ovo")
 ]
 
 
@@ -139,8 +152,7 @@ def fitted_here(name):
     return clone(model).fit(X, y)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=name_of)
-@pytest.mark.parametrize("place", ARRAYS, ids=lambda place: place.__name__)
+@pytest.mark.parametrize(("place", "model"), CASES)
 def test_samples_on_the_workers_give_the_fit_in_memory(threads, place, model):
     X, y, _ = samples()
     dX, dy = place(threads, X, y)
