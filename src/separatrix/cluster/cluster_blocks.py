@@ -134,14 +134,8 @@ class ClusterBlocks(StreamBlocks):
 
 
 def sum_raw(
-    number: int,
-    X: Any,
-    y: Any,
-    weights: Any,
-    checks: labelled.BlockChecks,
-    part_of: Any,
-    merge: Any,
-) -> labelled.LabelledPart | None:
-    """The sums over a block that is checked first."""
+    number: int, X: Any, y: Any, weights: Any, checks: Any, part_of: Any, merge: Any
+) -> Any:
+    """The `LabelledPart` of a block that is checked first."""
     found = labelled.check_block(number, X, y, weights, checks)
     return labelled.sum_block(found, part_of, merge, own_codes=checks.classes is None)

@@ -44,10 +44,7 @@ def connect(cluster: Any) -> Iterator[Any]:
 
 
 def submit_calls(
-    client: Any,
-    names: Sequence[str],
-    function: Callable[..., Any],
-    calls: Sequence[tuple[Any, ...]],
+    client: Any, names: Sequence[str], function: Callable[..., Any], calls: Sequence[Any]
 ) -> list[Any]:
     """Futures of the calls, each a task of its name."""
     engine.warn_of_versions(client)

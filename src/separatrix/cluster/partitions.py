@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
+from uuid import uuid4
 
+import dask
 import dask.array as da
 import numpy as np
 from dask.core import flatten
 from dask.delayed import Delayed
-from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.highlevelgraph import HighLevelGraph
 from dask.sizeof import sizeof
+from dask.task_spec import DataNode, GraphNode
+from dask.utils import key_split
 from distributed import futures_of
 
 from separatrix.cluster import engine
@@ -44,7 +48,7 @@ def partition(X: Any, y: Any = None, weights: Any = None, *, lazy: bool = False)
     rows = X.chunks[0] if isinstance(X, da.Array) else ()
     kind = "array" if rows else "delayed" if isinstance(X, list) else "frame"
     given = [X, _as_blocks("y", y, rows), _as_blocks("sample_weight", weights, rows)]
-    columns = _delayed_columns(given, (lambda graph: graph) if lazy else _send_values)
+    columns = _delayed_columns(given, engine.results_in if lazy else _send_values)
     n = len(columns[0])
     for other, column in zip(("y", "sample_weight"), columns[1:], strict=True):
         if column and len(column) != n:
@@ -74,48 +78,53 @@ def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
     return _cut_rows(name, values, rows) if isinstance(values, da.Array) else values
 
 
-def _send_values(graph: HighLevelGraph) -> HighLevelGraph:
-    """The graph with futures in the place of arrays and frames in it, if they are large."""
-    made = {name: own for name, own in graph.layers.items() if isinstance(own, MaterializedLayer)}
-    layers = {name: dict(own) for name, own in made.items()}
-    places = {
-        (name, key): value
-        for name, layer in layers.items()
-        for key, node in layer.items()
-        if hasattr(value := getattr(node, "value", node), "shape")
-    }
-    if sum(map(sizeof, places.values())) <= engine.LARGE_VALUE or not engine.workers_in_use():
-        return graph
-    futures = engine.client_in_use().scatter(list(places.values()), hash=False)
-    for (name, key), future in zip(places, futures, strict=True):
-        layers[name][key] = future
-    return HighLevelGraph({**graph.layers, **layers}, graph.dependencies)
+def _send_values(graph: dict[Any, Any], keys: list[Any]) -> list[Delayed]:
+    """Results of a graph that has futures in the place of arrays and frames in it, if they are large.
+
+    Its tasks get new names: a name must not mean other futures than in an earlier fit.
+    """
+    tasks = {key: node for key, node in graph.items() if isinstance(node, GraphNode)}
+    held = {key: node.value for key, node in tasks.items() if isinstance(node, DataNode)}
+    held = {key: value for key, value in held.items() if hasattr(value, "shape")}
+    small = sum(map(sizeof, held.values())) <= engine.LARGE_VALUE
+    if small or any(type(node) is tuple for node in graph.values()) or not engine.workers_in_use():
+        return engine.results_in(graph, keys)
+    sent = engine.client_in_use().scatter(list(held.values()), hash=False)
+    names = {key: f"{key_split(key)}-{uuid4().hex}" for key in tasks}
+    names |= {key: future.key for key, future in zip(held, sent, strict=True)}
+    fresh = {key: node for key, node in graph.items() if key not in tasks}
+    fresh |= {future.key: future for future in sent}
+    for key in tasks.keys() - held.keys():
+        fresh[names[key]] = tasks[key].substitute(names, key=names[key])
+    return engine.results_in(fresh, [names.get(key, key) for key in keys])
 
 
-def _delayed_columns(given: list[Any], send: Any) -> list[list[Delayed]]:
+def _delayed_columns(given: list[Any], results: Any) -> list[list[Delayed]]:
     """The blocks of each collection; arrays are optimised together, so that what they share is one task."""
-    if hasattr(given[0], "assign") and (joined := _columns_of_frame(*given, send=send)):
+    if hasattr(given[0], "assign") and (joined := _columns_of_frame(*given, results=results)):
         return joined
     arrays = [values for values in given if isinstance(values, da.Array)]
     keys = [list(flatten(values.__dask_keys__())) for values in arrays]
-    merged = send(HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays)))
-    tasks = da.Array.__dask_optimize__(merged, list(flatten(keys)))
-    futures = {one.key: one for one in futures_of(dict(merged))}  # the optimisation leaves them out
-    found = iter([engine.results_in({**tasks, **futures}, own) for own in keys])
+    merged = HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays))
+    with dask.config.set({"optimization.fuse.active": False}):  # `engine.fuse` does
+        tasks = da.Array.__dask_optimize__(merged, list(flatten(keys)))
+    futures = {one.key: one for one in futures_of(arrays)}  # which the optimisation leaves out
+    blocks = iter(results({**tasks, **futures}, list(flatten(keys))))
+    found = iter([[next(blocks) for _ in own] for own in keys])
     return [
         next(found)
         if isinstance(values, da.Array)
-        else _sent(values.to_delayed() if hasattr(values, "to_delayed") else values or (), send)
+        else _blocks(values.to_delayed() if hasattr(values, "to_delayed") else values, results)
         for values in given
     ]
 
 
-def _sent(blocks: Sequence[Delayed], send: Any) -> list[Delayed]:
-    graph = send(HighLevelGraph.merge(*(one.dask for one in blocks)))
-    return engine.results_in(dict(graph), [one.key for one in blocks])
+def _blocks(found: Sequence[Delayed] | None, results: Any) -> list[Delayed]:
+    graph = HighLevelGraph.merge(*(one.dask for one in found or ()))
+    return list(results(dict(graph), [one.key for one in found or ()]))
 
 
-def _columns_of_frame(X: Any, *others: Any, send: Any) -> list[list[Delayed]]:
+def _columns_of_frame(X: Any, *others: Any, results: Any) -> list[list[Delayed]]:
     """X, y and the weights from one frame: Dask, which may join small files, then cuts all of them alike.
 
     Empty if they do not have the same partitions.
@@ -124,7 +133,7 @@ def _columns_of_frame(X: Any, *others: Any, send: Any) -> list[list[Delayed]]:
     if any(getattr(one, "divisions", None) != X.divisions for one in named.values()):
         return []
     try:
-        blocks = _sent(X.assign(**named).to_delayed(), send)
+        blocks = _blocks(X.assign(**named).to_delayed(), results)
     except (ValueError, TypeError, NotImplementedError):  # frames of different origin
         return []
     wanted = [list(X.columns), *(f"separatrix-{i}" for i in range(len(others)))]
