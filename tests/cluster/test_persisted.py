@@ -175,7 +175,7 @@ def test_samples_on_the_workers_give_the_fit_in_memory(threads, place, model):
 
 
 def arrays_in_memory(X, y):
-    return da.from_array(X, chunks=(1500, 32)) / 2.0, y
+    return da.from_array(X, chunks=(1500, 32)), y
 
 
 def frames_in_memory(X, y):
@@ -209,7 +209,7 @@ def test_samples_in_memory_are_not_in_the_graphs(threads, place, model, monkeypa
 
     assert sizes
     assert max(sizes) < 2**20
-    assert right > 0.9
+    assert right > 0.8
 
 
 def die_once(block, flag):

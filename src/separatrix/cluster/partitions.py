@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import dask
 import dask.array as da
 import numpy as np
 from dask.core import flatten
@@ -106,8 +105,7 @@ def _delayed_columns(given: list[Any], results: Any) -> list[list[Delayed]]:
     arrays = [values for values in given if isinstance(values, da.Array)]
     keys = [list(flatten(values.__dask_keys__())) for values in arrays]
     merged = HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays))
-    with dask.config.set({"optimization.fuse.active": False}):  # `engine.fuse` does
-        tasks = da.Array.__dask_optimize__(merged, list(flatten(keys)))
+    tasks = da.Array.__dask_optimize__(merged, list(flatten(keys)))
     futures = {one.key: one for one in futures_of(arrays)}  # which the optimisation leaves out
     blocks = iter(results({**tasks, **futures}, list(flatten(keys))))
     found = iter([[next(blocks) for _ in own] for own in keys])
