@@ -223,9 +223,9 @@ def die_once(block, flag):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), LogisticRegression()], ids=name_of)
 def test_samples_sent_to_a_worker_that_dies_are_sent_again(client, model, tmp_path):
-    X, y, _ = samples(n=20_000)
+    X, y, _ = samples(n=40_000)  # labels of 320 kB
     flag = str(tmp_path / "died")
-    dX = da.from_array(X, chunks=(5000, 4)).map_blocks(die_once, flag, meta=X[:0])
+    dX = da.from_array(X, chunks=(10_000, 4)).map_blocks(die_once, flag, meta=X[:0])
 
     found = clone(model).fit(dX, y)
 
