@@ -230,4 +230,4 @@ def test_samples_sent_to_a_worker_that_dies_are_sent_again(client, model, tmp_pa
     found = clone(model).fit(dX, y)
 
     assert Path(flag).exists()
-    np.testing.assert_allclose(found.coef_, clone(model).fit(X, y).coef_, atol=1e-4)
+    np.testing.assert_allclose(found.coef_, clone(model).fit(X, y).coef_, atol=1e-3)
