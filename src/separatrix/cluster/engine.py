@@ -145,7 +145,7 @@ def share(name: str, value: Any) -> Any:
     if size <= LARGE_VALUE or not workers_in_use():
         key = f"{name}-{uuid4().hex}"  # a `DataNode`: Dask would call a tuple that begins with a function
         return results_in({key: DataNode(key, value)}, [key])[0]
-    return client_in_use().scatter(value, broadcast=True, hash=False)
+    return client_in_use().scatter([value], broadcast=True, hash=False)[0]  # a tuple is many values
 
 
 def reduce_tree(name: str, merge: Callable[..., Any], parts: list[Delayed]) -> Delayed:
