@@ -54,8 +54,8 @@ def generate(rows, block=BLOCK, d=FEATURES):
 
 
 @contextmanager
-def cluster_of(workers, memory="auto"):
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+def cluster_of(workers, memory="auto", threads=1):
+    options = {"n_workers": workers, "threads_per_worker": threads, "dashboard_address": ":0"}
     with (
         LocalCluster(memory_limit=memory, silence_logs=50, **options) as own,
         Client(own) as client,
@@ -81,11 +81,12 @@ def seconds(work, repeat=1):
     return best
 
 
-def in_one_process(kind, rows):
+def in_one_process(kind, rows, first=0):
     """The same sums over the same generated blocks, one thread."""
     model = kind()
     model._form = "pooled"
-    blocks = StreamBlocks(model, (make_rows(i, BLOCK) for i in range(rows // BLOCK)))
+    numbers = range(first, first + rows // BLOCK)
+    blocks = StreamBlocks(model, (make_rows(i, BLOCK) for i in numbers))
     with blas_on_one_thread():
         return total(lambda b: model._part_of(b, blocks.n_classes), blocks, model._merge_sums)
 
@@ -167,15 +168,26 @@ def part_memory(workers, rows):
 def steps_on(workers, rows):
     """CPU and elapsed seconds of a step of logistic regression: on persisted blocks, and in one process."""
     with cluster_of(workers) as client:
-        X, y = client.persist(generate(rows))
-        wait([X, y])
-        ClusterBlocks(LogisticRegression(), (X, y), keep=True)  # the checks are compiled
-        model = LogisticRegression(tol=1e-6)
-        own = spent(client, lambda: model.fit(X, y))
-        one = spent(client, client.submit(steps_in_one_process, min(rows, 1_000_000)).result)
-        local = one._replace(wall=one.wall - one.result[1], cpu=one.cpu - one.result[1])
-    scale = rows / min(rows, 1_000_000) / one.result[0]
-    return own, model, local._replace(wall=local.wall * scale, cpu=local.cpu * scale)
+        own = steps_of_cluster(client, rows)
+        return own, own.result, local_step(client, rows)
+
+
+def steps_of_cluster(client, rows):
+    """What a fit of logistic regression to persisted blocks takes; its model is the result."""
+    X, y = client.persist(generate(rows))
+    wait([X, y])
+    ClusterBlocks(LogisticRegression(), (X, y), keep=True)  # the checks are compiled
+    model = LogisticRegression(tol=1e-6)
+    return spent(client, lambda: model.fit(X, y))
+
+
+def local_step(client, rows):
+    """What one step takes in one process, scaled from 1,000,000 rows."""
+    few = min(rows, 1_000_000)
+    one = spent(client, client.submit(steps_in_one_process, few, pure=False).result)
+    steps, made = one.result
+    scale = rows / few / steps
+    return one._replace(wall=(one.wall - made) * scale, cpu=(one.cpu - made) * scale)
 
 
 def steps_in_one_process(rows):

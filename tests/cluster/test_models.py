@@ -22,7 +22,7 @@ from separatrix import (
     RandomFourier,
     SubgradientSVC,
 )
-from separatrix.errors import UnsupportedError
+from separatrix.errors import DataError, UnsupportedError
 
 ENDS = np.cumsum(CUTS)
 ROWS = [slice(end - size, end) for end, size in zip(ENDS, CUTS, strict=True)]
@@ -99,6 +99,38 @@ def test_neighbours_have_the_rows_and_ties_of_one_index(parameters):
     np.testing.assert_array_equal(lazy.compute(), expected.predict_proba(Q))
     labels = da.from_array(y[:20], chunks=9)
     assert found.score(queries, labels) == expected.score(Q, y[:20])
+
+
+def test_neighbours_of_frames_check_the_names_of_columns():
+    pd = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y, _ = samples()
+    table = pd.DataFrame(X, columns=list("abcd"))
+    expected = KNeighborsClassifier().fit(table, y)
+    parts = frames.from_pandas(table, npartitions=3)
+    labels = frames.from_pandas(pd.Series(y), npartitions=3)
+
+    found = KNeighborsClassifier().fit(parts, labels)
+
+    np.testing.assert_array_equal(found.predict(parts).compute(), expected.predict(table))
+    np.testing.assert_array_equal(found.kneighbors(table)[1], expected.kneighbors(table)[1])
+    with pytest.raises(DataError, match=r"block \d: The feature names should match"):
+        found.predict(parts[list("dcba")]).compute()
+
+
+def test_blocks_of_queries_without_rows_and_with_nan():
+    X, y, _ = samples()
+    dX, dy = in_blocks(X, y)
+    found, expected = KNeighborsClassifier().fit(dX, dy), KNeighborsClassifier().fit(X, y)
+    few = dX[dy > 0]  # no row of the first block
+
+    np.testing.assert_array_equal(found.predict(few).compute(), expected.predict(X[y > 0]))
+    np.testing.assert_array_equal(
+        found.kneighbors(few)[1].compute(), expected.kneighbors(X[y > 0])[1]
+    )
+    assert found.score(few, dy[dy > 0]) == expected.score(X[y > 0], y[y > 0])
+    with pytest.raises(DataError, match=r"block \d: Input X contains NaN"):
+        found.predict(da.where(dX > 0, np.nan, dX)).compute()
 
 
 def test_neighbours_that_need_all_samples_are_refused():

@@ -30,7 +30,8 @@ from separatrix import (
 from separatrix.cli import main
 from separatrix.cluster import engine, kernel_fits
 from separatrix.errors import MemoryBudgetError, ParameterError, UnsupportedError
-from separatrix.evaluation.cluster_trials import ClusterTrials
+from separatrix.evaluation.cluster_trials import ClusterTrials, cut_study
+from separatrix.evaluation.study import plan_study
 from separatrix.kernels import Gaussian, Polynomial
 
 
@@ -254,6 +255,24 @@ def test_evaluations_are_those_of_one_process(client, model, more):
     found = evaluate(model, X, y, repeats=3, cluster=client, **more)
 
     assert_same_evaluation(found, expected)
+
+
+def test_splits_of_a_kernel_stay_together_while_there_are_tasks_for_all_workers():
+    X = load_iris().data
+    degrees = [Polynomial(degree) for degree in range(1, 8)]
+
+    def sizes(model, kernels, folds, workers):
+        plan = plan_study(model, X, kernels, False, folds, 0, True, None)
+        pieces = cut_study(plan, 20, workers)
+        cells = [(c, s) for candidates, splits in pieces for c in candidates for s in splits]
+        assert sorted(cells) == [(c, s) for c in range(len(plan.kernels)) for s in range(20)]
+        return [len(splits) for _, splits in pieces]
+
+    assert sizes(KernelPerceptron(), degrees, None, 2) == [20] * 7
+    assert sizes(KernelPerceptron(), degrees, None, 8) == [6, 7, 7] * 7
+    assert sizes(KernelPerceptron(), degrees, 3, 2) == [5] * 4  # folds choose among all kernels
+    assert sizes(KernelPerceptron(), degrees, None, 1000) == [1] * 140
+    assert sizes(LinearDiscriminantAnalysis(), None, None, 2) == [1] * 20  # nothing is shared
 
 
 @pytest.mark.slow

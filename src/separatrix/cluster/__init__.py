@@ -18,7 +18,7 @@ for _package in ("dask", "distributed"):
             "pip install 'separatrix[dask]'"
         )
 
-from separatrix.cluster.engine import released_on_error  # noqa: E402
+from separatrix.cluster.engine import run_fit  # noqa: E402
 from separatrix.cluster.fits import FITS  # noqa: E402
 from separatrix.cluster.lazy import apply_lazily, score_lazily  # noqa: E402
 from separatrix.cluster.neighbor_blocks import ClusterIndex, query_lazily  # noqa: E402
@@ -39,10 +39,9 @@ def dispatch(
                 f"{name} is not fitted on a cluster; pass X.compute() and y.compute() if they fit into "
                 "memory, or fit Nystroem and LinearSVC, which are"
             )
-        with released_on_error():
-            return fit(model, function, _samples(X, *args, **more))
+        return run_fit(lambda: fit(model, function, _samples(X, *args, **more)))
     if method == "score":
-        return score_lazily(model, X, *args, **more)
+        return run_fit(lambda: score_lazily(model, X, *args, **more))
     if method == "partial_fit":
         raise UnsupportedError(
             f"partial_fit of {name} takes blocks in memory; call fit, which reads all blocks on the "

@@ -41,7 +41,7 @@ class ClusterBlocks(StreamBlocks):
         super().__init__(estimator, ())
         self._blocks: list[tuple[Any, ...]] = partition(*samples).blocks
         self._checks, self._kept, self._passes = labelled.BlockChecks(estimator, dtype), keep, 0
-        self.name = engine.short_name(estimator)
+        self.name = labelled.short_name(estimator)
         if keep:
             self._keep(weigh_classes)
 
@@ -134,14 +134,8 @@ class ClusterBlocks(StreamBlocks):
 
 
 def sum_raw(
-    number: int,
-    X: Any,
-    y: Any,
-    weights: Any,
-    checks: labelled.BlockChecks,
-    part_of: Any,
-    merge: Any,
-) -> labelled.LabelledPart | None:
-    """The sums over a block that is checked first."""
+    number: int, X: Any, y: Any, weights: Any, checks: Any, part_of: Any, merge: Any
+) -> Any:
+    """The `LabelledPart` of a block that is checked first."""
     found = labelled.check_block(number, X, y, weights, checks)
     return labelled.sum_block(found, part_of, merge, own_codes=checks.classes is None)

@@ -44,10 +44,7 @@ def connect(cluster: Any) -> Iterator[Any]:
 
 
 def submit_calls(
-    client: Any,
-    names: Sequence[str],
-    function: Callable[..., Any],
-    calls: Sequence[tuple[Any, ...]],
+    client: Any, names: Sequence[str], function: Callable[..., Any], calls: Sequence[Any]
 ) -> list[Any]:
     """Futures of the calls, each a task of its name."""
     engine.warn_of_versions(client)
@@ -75,6 +72,5 @@ def results_of_calls(
 ) -> list[Any]:
     """Results in the order of the calls, and the first error in that order; warnings are shown here."""
     with engine.BriefErrors():
-        return [
-            engine.value_of_call(one) for one in engine.wait_for(client, futures, futures, advance)
-        ]
+        found = engine.wait_for(client, futures, futures, advance)
+        return list(map(engine.value_of_call, found))

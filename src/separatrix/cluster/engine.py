@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
 from importlib import import_module
 from threading import Lock
@@ -21,9 +21,9 @@ import dask
 from dask.core import toposort
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
-from dask.task_spec import DataNode, GraphNode, Task
+from dask.task_spec import DataNode, GraphNode, List, Task, TaskRef
+from distributed import Future, futures_of, get_client, get_worker, wait, worker_client
 from distributed import TimeoutError as NotYet
-from distributed import futures_of, get_client, get_worker, wait
 
 from separatrix.errors import ClusterError, SeparatrixError
 from separatrix.runtime.progress import bar, is_followed
@@ -33,23 +33,11 @@ from separatrix.runtime.warnings import warn_user
 FAN_IN = 16  # parts that one task merges
 NO_WORKERS = 30.0  # seconds without a worker after which a fit is given up
 POLL = 2.0  # seconds between checks that there are workers
-LARGE_VALUE = 2**19  # bytes of a pickled model, from which it is copied to the workers once
+LARGE_VALUE = 2**18  # bytes of a pickled model, from which it is copied to the workers once
 SOURCES = 3  # of a block that its task computes itself: X, y and the weights
-NAMES = {
-    "LinearDiscriminantAnalysis": "lda",
-    "QuadraticDiscriminantAnalysis": "qda",
-    "LogisticRegression": "logistic",
-    "KNeighborsClassifier": "knn",
-}
 _TURN = Lock()  # of the calls of one worker process: each has its threads, and its warnings
 _KEPT: ContextVar[tuple[Delayed, ...]] = ContextVar("kept", default=())  # by the fit that runs
 _CHECKED: set[str] = set()  # schedulers whose workers' versions were compared
-
-
-def short_name(model: Any) -> str:
-    """The name of a model in the names of its tasks, such as "lda" or "gaussian-nb"."""
-    name = type(model).__name__
-    return NAMES.get(name) or re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def client_in_use() -> Any:
@@ -68,29 +56,58 @@ def workers_in_use() -> list[Any]:
 
 def threads_here(threads: int) -> int:
     """Threads of a task: those of its worker, or if it is not on one, as many as it would take."""
+    worker = worker_here()
+    return min(threads, int(worker.state.nthreads)) if worker else threads
+
+
+def worker_here() -> Any:
+    """The worker that runs this task, or None outside of tasks."""
     try:
-        return min(threads, int(get_worker().state.nthreads))
+        return get_worker()
     except ValueError:
-        return threads
-
-
-def task(name: str, function: Callable[..., Any]) -> Callable[..., Delayed]:
-    """A function whose calls are lazy tasks of that name; `number` tells calls apart."""
-    token, call = uuid4().hex, dask.delayed(function, pure=False)
-
-    def call_later(*args: Any, number: int = 0) -> Delayed:
-        found: Delayed = call(*args, dask_key_name=f"{name}-{token}-{number}")
-        return found
-
-    return call_later
+        return None
 
 
 def map_blocks(
     name: str, function: Callable[..., Any], blocks: Sequence[Sequence[Any]], *shared: Any
 ) -> list[Delayed]:
     """One task `function(*block, *shared)` for each block; what is shared is sent once."""
-    call, node = task(name, call_shared), share(f"{name}-shared", (function, *shared))
-    return [call(node, *block, number=i) for i, block in enumerate(blocks)]
+    node = share(f"{name}-shared", (function, *shared))
+    return call_each(name, call_shared, [(node, *block) for block in blocks])
+
+
+def call_each(name: str, function: Callable[..., Any], calls: Sequence[Any]) -> list[Delayed]:
+    """A task of that name for each call, in one graph: `dask.delayed` makes a graph for each call.
+
+    Arguments may be results of other tasks, or lists of such results.
+    """
+    graphs, graph = dict[int, Any](), dict[Any, Any]()
+
+    def refer(value: Any) -> Any:
+        if isinstance(value, list):
+            return List(*map(refer, value))
+        if isinstance(value, Delayed):
+            graphs[id(value.dask)] = value.dask
+        elif isinstance(value, Future):
+            graph[value.key] = value
+        else:
+            return value
+        return TaskRef(value.key)
+
+    token = uuid4().hex
+    keys = [f"{name}-{token}-{i}" for i in range(len(calls))]
+    for key, args in zip(keys, calls, strict=True):
+        graph[key] = Task(key, function, *map(refer, args))
+    for one in graphs.values():
+        graph.update(one)
+    return results_in(graph, keys)
+
+
+def results_in(graph: dict[Any, Any], keys: Sequence[Any]) -> list[Delayed]:
+    """Lazy results of some tasks of a graph."""
+    layer = uuid4().hex
+    whole = HighLevelGraph.from_collections(layer, graph)
+    return [Delayed(key, whole, layer=layer) for key in keys]
 
 
 def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
@@ -102,15 +119,13 @@ def call_shared(shared: tuple[Any, ...], *block: Any) -> Any:
 def fuse(calls: list[Delayed]) -> list[Delayed]:
     """The same calls, each one task with all that only it needs, such as the source of its block.
 
-    What several calls need stays a task of its own, and so does what a call needs from many sources,
-    which workers compute side by side.
+    What several calls need stays a task of its own, as do futures and what a call needs from many sources.
     """
-    graph = dict(HighLevelGraph.merge(*(call.__dask_graph__() for call in calls)))
-    if not all(isinstance(node, GraphNode) for node in graph.values()):
-        return calls  # blocks that are computed already
-    needs = {key: node.dependencies for key, node in graph.items()}
+    graph = dict(calls[0].dask)  # all are of one `call_each`
+    tasks = {key: node for key, node in graph.items() if isinstance(node, GraphNode)}
+    needs = {key: node.dependencies & tasks.keys() for key, node in tasks.items()}
     owner: dict[Any, Any] = {call.key: call.key for call in calls}
-    for key in reversed(toposort(graph, dependencies=needs)):
+    for key in reversed(toposort(tasks, dependencies=needs)):
         for below in needs[key] if key in owner else ():
             owner[below] = owner[key] if owner.get(below, owner[key]) == owner[key] else None
     owned: dict[Any, list[Any]] = {call.key: [] for call in calls}
@@ -119,9 +134,7 @@ def fuse(calls: list[Delayed]) -> list[Delayed]:
     for call, keys in owned.items():
         if len(keys) > 1 and sum(not needs[key] for key in keys) <= SOURCES:
             graph[call] = Task.fuse(*(graph.pop(key) for key in keys), key=call)
-    layer = f"fused-{uuid4().hex}"
-    fused = HighLevelGraph.from_collections(layer, graph, dependencies=())
-    return [Delayed(call.key, fused, layer=layer) for call in calls]
+    return results_in(graph, [call.key for call in calls])
 
 
 def share(name: str, value: Any) -> Any:
@@ -129,21 +142,19 @@ def share(name: str, value: Any) -> Any:
     parts: list[Any] = []
     head = cloudpickle.dumps(value, protocol=5, buffer_callback=parts.append)
     size = len(head) + sum(part.raw().nbytes for part in parts)
-    client = client_in_use() if size > LARGE_VALUE else None
-    if client is None:
+    if size <= LARGE_VALUE or not workers_in_use():
         key = f"{name}-{uuid4().hex}"  # a `DataNode`: Dask would call a tuple that begins with a function
-        return Delayed(key, HighLevelGraph.from_collections(key, {key: DataNode(key, value)}))
-    return client.scatter(value, broadcast=True, hash=False)
+        return results_in({key: DataNode(key, value)}, [key])[0]
+    return client_in_use().scatter([value], broadcast=True, hash=False)[0]  # a tuple is many values
 
 
 def reduce_tree(name: str, merge: Callable[..., Any], parts: list[Delayed]) -> Delayed:
     """All parts merged in their order, FAN_IN at a time; merge(list) is that of a list of results."""
-    call, made = task(name, merge), 0
-    while len(parts) > 1 or not made:
-        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
-        parts = [call(group, number=made + i) for i, group in enumerate(groups)]
-        made += len(groups)
-    return parts[0]
+    while True:
+        groups = [(parts[i : i + FAN_IN],) for i in range(0, len(parts), FAN_IN)]
+        parts = call_each(name, merge, groups)
+        if len(parts) == 1:
+            return parts[0]
 
 
 def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ...]:
@@ -158,8 +169,8 @@ def compute(*results: Delayed, counted: Sequence[Delayed] = ()) -> tuple[Any, ..
         warn_of_versions(client)
         watched = list(counted) if is_followed() else []
         futures = client.compute([*results, *watched])
+        n = len(results)
         with bar("tasks", len(watched), show=False, nested=True) as advance:
-            n = len(results)
             return tuple(wait_for(client, futures[:n], futures[n:], advance))
 
 
@@ -170,7 +181,7 @@ def compute_each(name: str, function: Callable[..., Any], blocks: Any, *shared: 
 
 def compute_calls(function: Callable[..., Any], *calls: tuple[Any, ...]) -> list[Any]:
     """The results of calls, (name of the task, arguments) each; their warnings are shown here."""
-    tasks = [task(name, call_on_worker)(function, *args) for name, *args in calls]
+    tasks = [call_each(name, call_on_worker, [(function, *own)])[0] for name, *own in calls]
     return [value_of_call(one) for one in compute(*tasks, counted=tasks)]
 
 
@@ -203,18 +214,24 @@ def persist(results: Sequence[Delayed]) -> list[Delayed]:
         return kept
 
 
-@contextmanager
-def released_on_error() -> Iterator[None]:
-    """Context that releases what was persisted in it on an error: its traceback would keep it."""
+def run_fit(fit: Callable[[], Any], tries: int = 2) -> Any:
+    """`fit()`; an error releases what it persisted, which the traceback would keep.
+
+    Samples that were sent from here are lost with their worker: it is then tried again. A task that fits
+    leaves its place on its worker to the tasks that it waits for.
+    """
     before = _KEPT.set(())
     try:
-        yield
-    except BaseException:
+        with worker_client() if worker_here() else nullcontext():
+            return fit()
+    except BaseException as error:
         if _KEPT.get():
             client_in_use().cancel(futures_of(_KEPT.get()))
-        raise
+        if tries < 2 or "Cancelled" not in type(error.__context__).__name__:
+            raise
     finally:
         _KEPT.reset(before)
+    return run_fit(fit, tries - 1)
 
 
 def wait_for(
@@ -249,10 +266,10 @@ def _wait(client: Any, futures: list[Any], until: str) -> Any:
         except NotYet:
             without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + POLL
             if without >= NO_WORKERS:
-                raise ClusterError(
+                words = (
                     f"the cluster has had no worker for {without:.0f} s; start workers, or call "
-                    "fit again when there are some"
-                ) from None
+                )
+                raise ClusterError(f"{words}fit again when there are some") from None
 
 
 _SENTENCES = {

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.cluster.cluster_blocks import ClusterBlocks
-from separatrix.cluster.engine import compute, compute_each, map_blocks, share, task
+from separatrix.cluster.engine import call_each, compute, compute_each, map_blocks, share
 from separatrix.cluster.kernel_fits import fit_gathered, fit_pairs, fit_search
 from separatrix.cluster.neighbor_blocks import fit_neighbors
 from separatrix.cluster.partitions import Samples, partition
-from separatrix.errors import UnsupportedError
-from separatrix.estimators.base.labelled_blocks import concatenate_rows, learn_block, take_landmarks
+from separatrix.estimators.base import labelled_blocks as labelled
+from separatrix.estimators.base.labelled_blocks import learn_block, take_landmarks
 from separatrix.estimators.linear_svc_blocks import require_primal, solve_over_blocks
 from separatrix.estimators.subgradient_svc import DTYPES
 from separatrix.solvers.subgradient import BlockObjective
@@ -45,10 +45,7 @@ def fit_linear_svc(model: Any, fit: Fit, samples: Samples) -> Any:
 def fit_subgradient(model: Any, fit: Fit, samples: Samples) -> Any:
     """Subgradient descent; each step is one sum over the blocks."""
     model._check_parameters()
-    if model.class_weight == "balanced" and samples[2] is not None:
-        raise UnsupportedError(
-            "class_weight='balanced' of SubgradientSVC counts rows; on a cluster pass a dict of weights"
-        )
+    labelled.require_row_weights(model, samples[2] is not None)
     blocks = ClusterBlocks(model, samples, keep=True, dtype=DTYPES)
     model.classes_, _ = blocks.in_class_order()
     weight = float(blocks.weight @ blocks.class_weights)
@@ -66,10 +63,10 @@ def fit_in_order(model: Any, fit: Fit, samples: Samples) -> Any:
     classes, _ = blocks.in_class_order()
 
     def one_pass(state: Any, number: int) -> Any:
-        learn = task(f"{blocks.name}-pass-{number}", learn_block)
         chain = [share(f"{blocks.name}-model", state)]
-        for i, block in enumerate(blocks.tasks):
-            chain.append(learn(chain[-1], classes, block, number=i))
+        for block in blocks.tasks:
+            name, call = f"{blocks.name}-pass-{number}", (chain[-1], classes, block)
+            chain += call_each(name, learn_block, [call])
         return compute(chain[-1], counted=chain[1:-1])[0]
 
     return model._learn_in_passes(len(blocks), one_pass)
@@ -78,9 +75,7 @@ def fit_in_order(model: Any, fit: Fit, samples: Samples) -> Any:
 def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     """`Nystroem`: the landmarks that a fit in memory draws, taken from their blocks."""
     model._check_parameters()
-    _require_number(model, {"gamma": model.gamma, **(model.kernel_params or {})}.get("gamma"))
-    if model.kernel == "precomputed":
-        raise UnsupportedError("kernel='precomputed' of Nystroem needs one matrix in memory")
+    labelled.require_given_gamma(model)
     parts = partition(samples[0])
     rows: Any = parts.rows
     if np.isnan(rows).any():
@@ -89,28 +84,20 @@ def fit_landmarks(model: Any, fit: Fit, samples: Samples) -> Any:
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.intp)
     landmarks = model._draw(int(starts[-1]))
     taken = compute_each("nystroem-landmarks", take_landmarks, parts.samples, landmarks, starts)
-    fit(model, concatenate_rows([part for part in taken if part.shape[0]]))
+    fit(model, labelled.concatenate_rows([part for part in taken if part.shape[0]]))
     model.component_indices_ = landmarks
     return model
 
 
 def fit_to_shape(model: Any, fit: Fit, samples: Samples) -> Any:
     """A map that only needs the number of features, and their names."""
-    _require_number(model, getattr(model, "gamma", None))
+    labelled.require_given_gamma(model)
     blocks = [(X,) for _, X in partition(samples[0]).samples]
     for task_of_block in map_blocks("map-shape", itemgetter(slice(1)), blocks):
         (first,) = compute(task_of_block)
         if first.shape[0]:
             break
     return fit(model, first)
-
-
-def _require_number(model: Any, gamma: Any) -> None:
-    if isinstance(gamma, str):
-        raise UnsupportedError(
-            f"gamma={gamma!r} of {type(model).__name__} needs all samples in one memory; pass a number: "
-            "'scale' is 1 / (d X.var())"
-        )
 
 
 # by the name of the class, or of one that it inherits from

@@ -21,7 +21,7 @@ from separatrix.cluster.partitions import Samples, partition
 from separatrix.errors import MemoryBudgetError, UnsupportedError
 from separatrix.estimators.base import class_pairs
 from separatrix.estimators.base.kernel_search import search_folds, train_best
-from separatrix.estimators.base.labelled_blocks import concatenate_rows
+from separatrix.estimators.base.labelled_blocks import concatenate_rows, short_name
 from separatrix.estimators.base.prepare import Training
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.blocks import default_budget, in_words
@@ -34,7 +34,7 @@ ROOM = 0.5  # share of the memory of a worker that gathered samples may take
 def fit_gathered(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """A kernel machine: all samples go to one worker, if it has room for them."""
     model._check_parameters()
-    name, gathered = engine.short_name(model), _gather_samples(model, samples)
+    name, gathered = short_name(model), _gather_samples(model, samples)
     own = engine.share(f"{name}-model", model)
     (found,) = engine.compute_calls(class_pairs.fit_to_all, (f"{name}-fit", own, gathered))
     model.__dict__ |= found.__dict__
@@ -43,17 +43,13 @@ def fit_gathered(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
 
 def _gather_samples(model: Any, samples: Samples) -> Delayed:
     """A task that gives all samples: X, y, and the weights if there are any."""
-    name, parts = engine.short_name(model), partition(*samples)
-    sizes = engine.compute_each(
-        f"{name}-size", class_pairs.size_of, [(X,) for _, X in parts.samples]
-    )
+    name, parts = short_name(model), partition(*samples)
+    blocks = [(X,) for _, X in parts.samples]
+    sizes = engine.compute_each(f"{name}-size", class_pairs.size_of, blocks)
     _require_room(model, "all samples", sum(sizes))
-    columns = [
-        list(column)
-        for column in zip(*(block[1:] for block in parts.blocks), strict=True)
-        if column[0] is not None
-    ]
-    return engine.task(f"{name}-samples", class_pairs.join_columns)(columns)
+    columns = zip(*(block[1:] for block in parts.blocks), strict=True)
+    given = [list(column) for column in columns if column[0] is not None]
+    return engine.call_each(f"{name}-samples", class_pairs.join_columns, [(given,)])[0]
 
 
 def _require_room(model: Any, what: str, size: int) -> None:
@@ -77,7 +73,7 @@ def fit_search(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
         raise UnsupportedError(f"fit of {type(model).__name__} takes no sample_weight")
     if model.widen or model._combines or not isinstance(model.cv, int):
         return fit_gathered(model, fit, samples)
-    name, own = engine.short_name(model), engine.share(f"{engine.short_name(model)}-model", model)
+    name, own = short_name(model), engine.share(f"{short_name(model)}-model", model)
     (gathered,) = engine.persist([_gather_samples(model, samples)])
     parts = min(model.cv, max(1, len(engine.workers_in_use())))
     cuts = np.linspace(0, model.cv, parts + 1).astype(int).tolist()
@@ -91,13 +87,7 @@ def fit_search(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
 def fit_pairs(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     """`SVC` or `KernelPerceptron`: pairs of classes as tasks, where its boundaries are pairs."""
     model._check_parameters()
-    svc = hasattr(model, "_method")
-    if svc:  # balanced weights count rows, not their weights; the others need one matrix
-        balanced = model.class_weight == "balanced" and samples[2] is not None
-        whole = balanced or model._method or model.warm_start
-    else:  # online accuracy, a budget and the radius of the samples are of all pairs together
-        whole = model.min_gain is not None or model.budget is not None or model.bias is not None
-    gather = model.multi_class != "ovo" or whole or model._precomputed
+    svc, gather = hasattr(model, "_method"), class_pairs.needs_all(model, samples[2] is not None)
     blocks = None if gather else ClusterBlocks(model, samples, keep=True)
     if blocks is None or blocks.n_classes == 2:
         return fit_gathered(model, fit, samples)
@@ -109,25 +99,19 @@ def fit_pairs(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     _require_room(model, "two classes", size)
     kernel = _resolve_kernel(model, blocks, facts, int(counts.sum()))
     rows = _rows_of_classes(blocks, facts)
-    numbers = engine.compute_each(
-        f"{blocks.name}-rows", attrgetter("rows"), [(one,) for one in rows]
-    )
+    classes = [(one,) for one in rows]
+    numbers = engine.compute_each(f"{blocks.name}-rows", attrgetter("rows"), classes)
     solve = class_pairs.solve_svc_pair if svc else class_pairs.solve_perceptron_pair
-    shared = engine.share(
-        f"{blocks.name}-options", class_pairs.PairTask(model, kernel, int(counts.sum()))
-    )
-    tasks = [
-        (f"{blocks.name}-pair-{a}-{b}", shared, rows[a], rows[b])
-        for a, b in pairs(blocks.n_classes)
-    ]
+    options = class_pairs.PairTask(model, kernel, int(counts.sum()))
+    shared = engine.share(f"{blocks.name}-options", options)
+    name, both = f"{blocks.name}-pair", pairs(blocks.n_classes)
+    tasks = [(f"{name}-{a}-{b}", shared, rows[a], rows[b]) for a, b in both]
     fits = engine.compute_calls(solve, *tasks)
 
     def vectors(wanted: list[Codes]) -> Any:
         """Some rows of each class, given by their positions in it."""
-        taken = list(zip(rows, wanted, strict=True))
-        return concatenate_rows(
-            engine.compute_each(f"{blocks.name}-vectors", class_pairs.take_rows, taken)
-        )
+        name, taken = f"{blocks.name}-vectors", list(zip(rows, wanted, strict=True))
+        return concatenate_rows(engine.compute_each(name, class_pairs.take_rows, taken))
 
     model.kernel_, (model.classes_, _) = kernel, blocks.in_class_order()
     keep = class_pairs.keep_svc if svc else class_pairs.keep_perceptron
@@ -158,5 +142,5 @@ def _rows_of_classes(
     """The rows of each class, brought together and kept."""
     k, starts = blocks.n_classes, np.cumsum([0, *(int(one.counts.sum()) for one in facts)])
     split = blocks.later("split", class_pairs.split_classes, k, starts)
-    gather = engine.task(f"{blocks.name}-class", class_pairs.gather_class)
-    return engine.persist([gather([part[c] for part in split], number=c) for c in range(k)])
+    parts = [([part[c] for part in split],) for c in range(k)]
+    return engine.persist(engine.call_each(f"{blocks.name}-class", class_pairs.gather_class, parts))

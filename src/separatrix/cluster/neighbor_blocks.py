@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -48,15 +47,11 @@ class ClusterIndex(row_groups.GivenNeighbors):
 
     def search(self, k: int, queries: list[Any]) -> list[Delayed]:
         """One task for each block of queries that gives its `FoundRows`."""
-        search, merge = (
-            engine.task("knn-search", search_on_worker),
-            engine.task("knn-merge", row_groups.merge_found),
-        )
-        found, size = [], len(self.groups)
-        for q, Q in enumerate(queries):
-            parts = [search(k, q, one, Q, number=q * size + g) for g, one in enumerate(self.groups)]
-            found.append(merge(k, parts, number=q))
-        return found
+        size = len(self.groups)
+        calls = [(k, q, one, Q) for q, Q in enumerate(queries) for one in self.groups]
+        found = engine.call_each("knn-search", search_on_worker, calls)
+        parts = [(k, found[q * size : (q + 1) * size]) for q in range(len(queries))]
+        return engine.call_each("knn-merge", row_groups.merge_found, parts)
 
     def vote(self, model: Any, method: str, queries: list[Any]) -> list[Delayed]:
         """One task for each block of queries: what the model makes of its neighbours."""
@@ -64,10 +59,9 @@ class ClusterIndex(row_groups.GivenNeighbors):
         row_groups.require_rows(model, k)
         light = copy(model)
         light.__dict__ |= {"index_": None, "_voters": None}
-        call = engine.task(
-            f"knn-{method.replace('_', '-')}", partial(row_groups.vote, light, method)
-        )
-        return [call(one, number=i) for i, one in enumerate(self.search(k, queries))]
+        shared, found = engine.share("knn-model", light), self.search(k, queries)
+        calls = [(shared, method, one) for one in found]
+        return engine.call_each(f"knn-{method.replace('_', '-')}", row_groups.vote, calls)
 
     def __reduce__(self) -> Any:
         raise UnsupportedError(
@@ -82,12 +76,11 @@ def fit_neighbors(model: Any, fit: Callable[..., Any], samples: Samples) -> Any:
     blocks = ClusterBlocks(model, samples, keep=True)
     votes = blocks.each("votes", row_groups.votes_of)
     sizes = np.array([len(one.y) for one in votes])
-    starts, index = np.cumsum(sizes) - sizes, engine.task("knn-index", row_groups.index_group)
+    starts = np.cumsum(sizes) - sizes
     light = engine.share("knn-model", copy(model))  # without the votes that it gets below
-    groups = [
-        index(light, starts[own], [blocks.tasks[b] for b in own], number=g)
-        for g, own in enumerate(_on_workers(blocks.tasks, sizes))
-    ]
+    tasks = blocks.tasks
+    calls = [(light, starts[own], [tasks[b] for b in own]) for own in _on_workers(tasks, sizes)]
+    groups = engine.call_each("knn-index", row_groups.index_group, calls)
     model.classes_, _ = blocks.in_class_order()
     model._voters, model.outputs_2d_ = [row_groups.join_votes(votes)], False
     model._set_metric(np.zeros((1, blocks.n_features)))
@@ -112,7 +105,7 @@ def _on_workers(blocks: list[Delayed], sizes: Codes) -> list[list[int]]:
 
 def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> Any:
     """`predict`, `predict_proba` or `kneighbors` of a model whose index is on a cluster."""
-    parts = partition(X)
+    parts = partition(X, lazy=True)
     queries = [X for _, X in parts.samples]
     if method != "kneighbors":
         sample = model.classes_[:0] if method == "predict" else np.empty((0, len(model.classes_)))
@@ -122,8 +115,8 @@ def query_lazily(model: Any, method: str, X: Any, *args: Any, **more: Any) -> An
     row_groups.require_rows(model, k)
     found, arrays = model.index_.search(k, queries), []
     for name, dtype in (("distances", float), ("rows", int)):
-        call = engine.task(f"knn-{name}", attrgetter(f"neighbors.{name}"))
-        picked = [call(one, number=i) for i, one in enumerate(found)]
+        pick, calls = attrgetter(f"neighbors.{name}"), [(one,) for one in found]
+        picked = engine.call_each(f"knn-{name}", pick, calls)
         arrays.append(as_array(picked, parts, np.empty((0, k), dtype)))
     return tuple(arrays) if options.get("return_distance", True) else arrays[1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -11,8 +12,12 @@ import numpy as np
 from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+from dask.sizeof import sizeof
+from dask.task_spec import DataNode, GraphNode
+from dask.utils import key_split
+from distributed import futures_of
 
-from separatrix.cluster.engine import task
+from separatrix.cluster import engine
 from separatrix.errors import DataError
 from separatrix.estimators.base.handover import is_on_cluster
 from separatrix.runtime.warnings import warn_user
@@ -33,13 +38,16 @@ class Partitions(NamedTuple):
         return [block[:2] for block in self.blocks]
 
 
-def partition(X: Any, y: Any = None, weights: Any = None) -> Partitions:
-    """The blocks of samples with their labels and weights, which may be in memory."""
+def partition(X: Any, y: Any = None, weights: Any = None, *, lazy: bool = False) -> Partitions:
+    """The blocks of samples with their labels and weights, which may be in memory.
+
+    Unless the result is `lazy`, values inside the graph, as of `from_array`, are sent to workers first.
+    """
     X = _as_blocks("X", X)
     rows = X.chunks[0] if isinstance(X, da.Array) else ()
     kind = "array" if rows else "delayed" if isinstance(X, list) else "frame"
     given = [X, _as_blocks("y", y, rows), _as_blocks("sample_weight", weights, rows)]
-    columns = _delayed_columns(given)
+    columns = _delayed_columns(given, engine.results_in if lazy else _send_values)
     n = len(columns[0])
     for other, column in zip(("y", "sample_weight"), columns[1:], strict=True):
         if column and len(column) != n:
@@ -69,25 +77,52 @@ def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
     return _cut_rows(name, values, rows) if isinstance(values, da.Array) else values
 
 
-def _delayed_columns(given: list[Any]) -> list[list[Delayed]]:
+def _send_values(graph: dict[Any, Any], keys: list[Any]) -> list[Delayed]:
+    """Results of a graph that has futures in the place of arrays and frames in it, if they are large.
+
+    Its tasks get new names: a name must not mean other futures than in an earlier fit.
+    """
+    tasks = {key: node for key, node in graph.items() if isinstance(node, GraphNode)}
+    held = {key: node.value for key, node in tasks.items() if isinstance(node, DataNode)}
+    held = {key: value for key, value in held.items() if hasattr(value, "shape")}
+    small = sum(map(sizeof, held.values())) <= engine.LARGE_VALUE
+    if small or any(type(node) is tuple for node in graph.values()) or not engine.workers_in_use():
+        return engine.results_in(graph, keys)
+    sent = engine.client_in_use().scatter(list(held.values()), hash=False)
+    names = {key: f"{key_split(key)}-{uuid4().hex}" for key in tasks}
+    names |= {key: future.key for key, future in zip(held, sent, strict=True)}
+    fresh = {key: node for key, node in graph.items() if key not in tasks}
+    fresh |= {future.key: future for future in sent}
+    for key in tasks.keys() - held.keys():
+        fresh[names[key]] = tasks[key].substitute(names, key=names[key])
+    return engine.results_in(fresh, [names.get(key, key) for key in keys])
+
+
+def _delayed_columns(given: list[Any], results: Any) -> list[list[Delayed]]:
     """The blocks of each collection; arrays are optimised together, so that what they share is one task."""
-    if hasattr(given[0], "assign") and (joined := _columns_of_frame(*given)):
+    if hasattr(given[0], "assign") and (joined := _columns_of_frame(*given, results=results)):
         return joined
     arrays = [values for values in given if isinstance(values, da.Array)]
     keys = [list(flatten(values.__dask_keys__())) for values in arrays]
     merged = HighLevelGraph.merge(*(values.__dask_graph__() for values in arrays))
-    name, tasks = f"blocks-{uuid4().hex}", da.Array.__dask_optimize__(merged, list(flatten(keys)))
-    graph = HighLevelGraph.from_collections(name, tasks, dependencies=())
-    found = iter([[Delayed(key, graph, layer=name) for key in own] for own in keys])
+    tasks = da.Array.__dask_optimize__(merged, list(flatten(keys)))
+    futures = {one.key: one for one in futures_of(arrays)}  # which the optimisation leaves out
+    blocks = iter(results({**tasks, **futures}, list(flatten(keys))))
+    found = iter([[next(blocks) for _ in own] for own in keys])
     return [
         next(found)
         if isinstance(values, da.Array)
-        else list(values.to_delayed() if hasattr(values, "to_delayed") else values or ())
+        else _blocks(values.to_delayed() if hasattr(values, "to_delayed") else values, results)
         for values in given
     ]
 
 
-def _columns_of_frame(X: Any, *others: Any) -> list[list[Delayed]]:
+def _blocks(found: Sequence[Delayed] | None, results: Any) -> list[Delayed]:
+    graph = HighLevelGraph.merge(*(one.dask for one in found or ()))
+    return list(results(dict(graph), [one.key for one in found or ()]))
+
+
+def _columns_of_frame(X: Any, *others: Any, results: Any) -> list[list[Delayed]]:
     """X, y and the weights from one frame: Dask, which may join small files, then cuts all of them alike.
 
     Empty if they do not have the same partitions.
@@ -96,14 +131,14 @@ def _columns_of_frame(X: Any, *others: Any) -> list[list[Delayed]]:
     if any(getattr(one, "divisions", None) != X.divisions for one in named.values()):
         return []
     try:
-        blocks = X.assign(**named).to_delayed()
+        blocks = _blocks(X.assign(**named).to_delayed(), results)
     except (ValueError, TypeError, NotImplementedError):  # frames of different origin
         return []
     wanted = [list(X.columns), *(f"separatrix-{i}" for i in range(len(others)))]
-    calls = [task("frame-columns", itemgetter(own)) for own in wanted]
+    calls = [(one,) for one in blocks]
     return [
-        [call(block, number=b) for b, block in enumerate(blocks)] if not i or own in named else []
-        for i, (call, own) in enumerate(zip(calls, wanted, strict=True))
+        engine.call_each("frame-columns", itemgetter(own), calls) if not i or own in named else []
+        for i, own in enumerate(wanted)
     ]
 
 

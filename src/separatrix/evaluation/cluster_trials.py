@@ -38,19 +38,37 @@ class ClusterTrials:
                 client.cancel([one for futures in trials._futures.values() for one in futures])
 
     def submit(self, title: str, function: Callable[..., Any], plan: Any) -> None:
-        """Send the tasks `function(run, data, plan, number)` of one evaluation, if they were not sent."""
+        """Send the tasks `function(run, data, plan, *piece)` of one evaluation, if they were not sent."""
         from separatrix.cluster.connection import submit_calls
 
         if title in self._futures:
             return
-        numbers = range(self._n_splits)
-        names = [f"evaluate-{'-'.join(title.split())}-split-{number}" for number in numbers]
-        calls = [(self._run, self._data, plan, number) for number in numbers]
+        workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        pieces = cut_study(plan, self._n_splits, workers)
+        begin = f"evaluate-{'-'.join(title.split())}"
+        names = [
+            f"{begin}-split-{numbers[0]}-kernel-{candidates[0]}" for candidates, numbers in pieces
+        ]
+        calls = [(self._run, self._data, plan, *piece) for piece in pieces]
         self._futures[title] = submit_calls(self._client, names, function, calls)
 
     def collect(self, title: str, progress: bool | None) -> list[Any]:
-        """The results of one evaluation, split by split."""
+        """The results of one evaluation, task by task."""
         from separatrix.cluster.connection import results_of_calls
 
-        with bar(title, self._n_splits, show=progress) as advance:
-            return results_of_calls(self._client, self._futures[title], advance)
+        futures = self._futures[title]
+        with bar(title, len(futures), show=progress) as advance:
+            return results_of_calls(self._client, futures, advance)
+
+
+def cut_study(plan: Any, n_splits: int, workers: int) -> list[tuple[list[int], list[int]]]:
+    """Candidates and splits of each task: at least two for a worker, if there are so many.
+
+    Splits of one kernel share its matrix, so they stay together; folds choose among all kernels.
+    """
+    each, parts = range(len(plan.kernels)), n_splits
+    candidates = [list(each)] if plan.folds else [[one] for one in each]
+    if plan.shared:
+        parts = min(n_splits, -(-2 * workers // len(candidates)))
+    groups = [list(range(i * n_splits // parts, (i + 1) * n_splits // parts)) for i in range(parts)]
+    return [(some, numbers) for some in candidates for numbers in groups]

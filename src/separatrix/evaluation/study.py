@@ -113,7 +113,7 @@ def evaluate(
     study = plan.arrange(X, y, splits)
     if cluster is not None:
         with ClusterTrials.on(cluster, (X, y, splits), len(splits)) as trials:
-            trials.submit(plan.title, run_split, plan)
+            trials.submit(plan.title, run_piece, plan)
             study.fill(trials.collect(plan.title, progress))
     else:
         study.run(products or Products(), preprocessing, progress)
@@ -126,7 +126,7 @@ def submit_evaluation(
     """Send the tasks of `evaluate` on given splits; the call of it then waits for them."""
     _require_parameters(model, samples[0], samples[1], None, seed, True)
     plan = plan_study(model, samples[0], None, True, None, seed, True, name)
-    trials.submit(plan.title, run_split, plan)
+    trials.submit(plan.title, run_piece, plan)
 
 
 _CACHES: dict[str, tuple[Products, SharedPreprocessing]] = {}  # of this worker, by the run
@@ -238,10 +238,11 @@ def _kernels(model: Any, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
 
 
 class StudyPart(NamedTuple):
-    """The results of one split."""
+    """The results of some kernels on some splits."""
 
-    errors: Any  # shape: (3, kernels)
-    fold_error: Any  # shape: (kernels,), or None
+    numbers: list[int]  # of the splits
+    errors: Any  # shape: (3, kernels, splits); NaN for other kernels
+    fold_error: Any  # shape: (kernels, splits), or None
     by_cell: tuple[dict[tuple[int, int], Any], ...]  # predictions, leads, probabilities, scores
     trials: list[Trial]
 
@@ -262,6 +263,7 @@ class Study:
         self.plan, self.X, self.y, self.splits, self.classes = plan, X, y, splits, classes
         self.model, self.kernels, self.order, self.labels = plan.model, plan.kernels, order, labels
         self.numbers = list(range(len(splits)))  # of the splits to run
+        self.candidates = list(range(len(plan.kernels)))  # of the kernels to run
         self.errors = np.full((3, len(self.kernels), len(splits)), np.nan)  # train, test, epochs
         self.predicted: dict[tuple[int, int], Codes] = {}
         self.lead: dict[tuple[int, int], Vector] = {}
@@ -294,27 +296,28 @@ class Study:
             edges=[trial.edges for trial in self.trials],
         )
 
-    def part(self, number: int) -> StudyPart:
-        """The results of the only split that was run."""
-        own = None if self.fold_error is None else self.fold_error[:, 0]
+    def part(self) -> StudyPart:
+        """The results of what was run."""
         cells = (self.predicted, self.lead, self.probabilities, self.scores)
-        return StudyPart(self.errors[:, :, number], own, cells, self.trials)
+        errors = self.errors[:, :, self.numbers]
+        return StudyPart(self.numbers, errors, self.fold_error, cells, self.trials)
 
     def fill(self, parts: Sequence[StudyPart]) -> None:
-        """Take the results of all splits, in their order."""
+        """Take the results of all parts, in their order."""
         own: tuple[dict[Any, Any], ...] = (
             self.predicted,
             self.lead,
             self.probabilities,
             self.scores,
         )
-        for number, part in enumerate(parts):
-            self.errors[:, :, number] = part.errors
+        for part in parts:
+            known = self.errors[:, :, part.numbers]
+            self.errors[:, :, part.numbers] = np.where(np.isnan(part.errors), known, part.errors)
             for cells, more in zip(own, part.by_cell, strict=True):
                 cells.update(more)
             self.trials += part.trials
         if self.plan.folds:
-            self.fold_error = np.stack([part.fold_error for part in parts], axis=1)
+            self.fold_error = np.concatenate([part.fold_error for part in parts], axis=1)
 
     def run(
         self, products: Products, preprocessing: SharedPreprocessing | None, progress: bool | None
@@ -329,9 +332,9 @@ class Study:
 
     def _run_shared(self, device: Any, products: Products, progress: bool | None) -> None:
         shared = products.of(self.model, self.X, self.y, len(self.classes), device)
-        everywhere = dict.fromkeys(range(len(self.kernels)), self.numbers)
+        everywhere = dict.fromkeys(self.candidates, self.numbers)
         folds, n_splits = self.plan.folds, len(self.numbers)
-        total = len(self.kernels) * n_splits * (folds or 1) + (
+        total = len(self.candidates) * n_splits * (folds or 1) + (
             n_splits if folds and self.plan.retrain else 0
         )
         with bar("evaluate", total, show=progress) as advance:
@@ -428,12 +431,14 @@ class Study:
                 advance()
 
 
-def run_split(run: str, data: Any, plan: StudyPlan, number: int) -> StudyPart:
-    """One split of an evaluation, on a worker, which keeps what later splits of the same run can use."""
+def run_piece(
+    run: str, data: Any, plan: StudyPlan, candidates: list[int], numbers: list[int]
+) -> StudyPart:
+    """Some kernels on some splits, on a worker, which keeps what later tasks of the same run can use."""
     if run not in _CACHES:
         _CACHES.clear()  # of earlier runs
         _CACHES[run] = (Products(), SharedPreprocessing())
     study = plan.arrange(*data)
-    study.numbers = [number]
+    study.candidates, study.numbers = candidates, numbers
     study.run(*_CACHES[run], progress=False)
-    return study.part(number)
+    return study.part()

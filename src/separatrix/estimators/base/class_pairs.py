@@ -52,6 +52,16 @@ class PairTask(NamedTuple):
     n_rows: int  # of all classes
 
 
+def needs_all(model: Any, weighted: bool) -> bool:
+    """Whether the boundaries of the model are not those of pairs that are fitted apart."""
+    if hasattr(model, "_method"):  # balanced weights count rows, not their weights
+        balanced = model.class_weight == "balanced" and weighted
+        whole = balanced or model._method or model.warm_start
+    else:  # online accuracy, a budget and the radius of the samples are of all pairs together
+        whole = model.min_gain is not None or model.budget is not None or model.bias is not None
+    return bool(model.multi_class != "ovo" or whole or model._precomputed)
+
+
 def size_of(X: Any) -> int:
     """Bytes of the samples of a block."""
     if issparse(X):

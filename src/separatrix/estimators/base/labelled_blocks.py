@@ -6,6 +6,7 @@ that no pass over the labels comes first; `recode` turns codes into those of all
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from copy import copy, deepcopy
 from functools import partial, reduce
@@ -22,6 +23,19 @@ from separatrix.estimators.base.prepare import check_samples, check_weights, cla
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.sums import rows_of_a_block, shared_rows, total
 from separatrix.types import Block, Codes, Vector
+
+NAMES = {
+    "LinearDiscriminantAnalysis": "lda",
+    "QuadraticDiscriminantAnalysis": "qda",
+    "LogisticRegression": "logistic",
+    "KNeighborsClassifier": "knn",
+}
+
+
+def short_name(model: Any) -> str:
+    """The name of a model in the names of its tasks, such as "lda" or "gaussian-nb"."""
+    name = type(model).__name__
+    return NAMES.get(name) or re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 class LabelledBlock(NamedTuple):
@@ -206,6 +220,27 @@ def require_classes(model: Any, found: LabelledPart) -> None:
         raise DataError(f"{wanted}all but one class have weight 0")
     if not found.weight.any():
         raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
+
+
+def require_row_weights(model: Any, weighted: bool) -> None:
+    """Refuse balanced classes of weighted rows: they count rows."""
+    if model.class_weight == "balanced" and weighted:
+        raise UnsupportedError(
+            f"class_weight='balanced' of {type(model).__name__} counts rows; on a cluster pass a dict of "
+            "weights"
+        )
+
+
+def require_given_gamma(model: Any) -> None:
+    """Refuse a feature map whose kernel depends on all samples."""
+    gamma = (getattr(model, "kernel_params", None) or {}).get("gamma", getattr(model, "gamma", 0))
+    if isinstance(gamma, str):
+        raise UnsupportedError(
+            f"gamma={gamma!r} of {type(model).__name__} needs all samples in one memory; pass a number: "
+            "'scale' is 1 / (d X.var())"
+        )
+    if getattr(model, "kernel", None) == "precomputed":
+        raise UnsupportedError("kernel='precomputed' of Nystroem needs one matrix in memory")
 
 
 def weights_of_classes(model: Any, found: LabelledPart) -> Vector:

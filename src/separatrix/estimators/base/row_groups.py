@@ -14,6 +14,7 @@ import numpy as np
 
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.labelled_blocks import LabelledBlock, concatenate_rows
+from separatrix.estimators.base.prepare import check_samples
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Vector
@@ -27,6 +28,7 @@ class GroupIndex(NamedTuple):
     index: Any  # None without rows
     voters: Voters
     numbers: Codes  # shape: (n,); of the rows among all rows
+    model: Any  # knows the names of the features
 
 
 class FoundRows(NamedTuple):
@@ -80,16 +82,19 @@ def index_group(model: Any, starts: Codes, blocks: list[LabelledBlock | None]) -
         own._set_metric(X)
         own._build_index(X)
         index = own.index_
-    return GroupIndex(index, voters, np.concatenate(numbers))
+    return GroupIndex(index, voters, np.concatenate(numbers), model)
 
 
 def search_group(k: int, number: int, one: GroupIndex, Q: Any, threads: int) -> FoundRows | None:
     """The k nearest rows of some blocks, or all if they have fewer."""
     if one.index is None:
         return None
+    k, m = min(k, one.index.n_rows), Q.shape[0]
+    if not m:
+        return FoundRows(Neighbors(np.empty((0, k)), np.empty((0, k), int)), *np.empty((2, 0, k)))
     try:
-        Q = np.asarray(Q) if hasattr(Q, "columns") else Q
-        found = one.index.nearest(Q, min(k, one.index.n_rows), threads=threads)
+        known = one.model if hasattr(Q, "columns") else _without_names(one.model)
+        found = one.index.nearest(check_samples(known, Q, reset=False), k, threads=threads)
     except ValueError as error:
         raise DataError(f"block {number}: {error}") from None
     neighbors = Neighbors(found.distances, one.numbers[found.rows])
@@ -107,12 +112,22 @@ def merge_found(k: int, parts: list[FoundRows | None]) -> FoundRows:
 
 def vote(light: Any, method: str, found: FoundRows) -> Any:
     """What the estimator makes of neighbours that were found."""
-    model, shape = copy(light), found.y.shape
+    model, m = _without_names(light), len(found.y)
+    if not m:  # the result of a made-up row has the dtype
+        found = FoundRows(Neighbors(*np.ones((2, 1, 1))), np.zeros((1, 1), int), np.ones((1, 1)))
+    shape = found.y.shape
     rows = np.arange(found.y.size).reshape(shape)
     model._voters = [Voters(found.y.ravel(), found.weights.ravel(), len(model.classes_))]
     model.index_ = GivenNeighbors(Neighbors(found.neighbors.distances, rows))
     model.n_samples_fit_ = max(model.n_samples_fit_, found.y.size)
-    return getattr(model, method)(np.zeros((shape[0], model.n_features_in_)))
+    return getattr(model, method)(np.zeros((shape[0], model.n_features_in_)))[:m]
+
+
+def _without_names(model: Any) -> Any:
+    """A copy of an estimator that does not know the names of its features."""
+    found = copy(model)
+    found.__dict__.pop("feature_names_in_", None)
+    return found
 
 
 def require_groups(model: Any, weighted: bool) -> None:
