@@ -272,7 +272,7 @@ def content(path):
         document, tensors, _ = read_container(path, versions=lambda _: None)
         rows = json.loads(tensors.pop("rows").tobytes())
         arrays = {name: array.tobytes() for name, array in tensors.items()}
-        return document, [row[:-2] for row in rows], arrays
+        return document, [[*row[:7], *row[9:]] for row in rows], arrays
     if path.suffix == ".csv":
         rows = csv.DictReader(io.StringIO(path.read_text()))
         return [_without_times(row) for row in rows]

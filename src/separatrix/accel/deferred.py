@@ -127,7 +127,7 @@ def _put(name: str) -> bool:
         if name in sys.modules or (parent not in sys.modules and find_spec(parent) is None):
             return False
         placeholder = sys.modules[name] = _PLACEHOLDERS.setdefault(name, _Placeholder(name))
-        above, last = _place(name)
+        above, last = _parent_of(name)
         if above is not None:  # else a package that imports its parts when asked would ask again
             vars(above).setdefault(last, placeholder)
         return True
@@ -138,12 +138,12 @@ def _remove(names: Any) -> None:
         for name in names:
             if isinstance(sys.modules.get(name), _Placeholder):
                 del sys.modules[name]
-            above, last = _place(name)
+            above, last = _parent_of(name)
             if above is not None and isinstance(vars(above).get(last), _Placeholder):
                 delattr(above, last)
 
 
-def _place(name: str) -> tuple[ModuleType | None, str]:
+def _parent_of(name: str) -> tuple[ModuleType | None, str]:
     """The package that a module is an attribute of, if it is imported, and the attribute."""
     package, _, last = name.rpartition(".")
     above = sys.modules.get(package)

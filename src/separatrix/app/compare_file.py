@@ -104,7 +104,7 @@ def compare_data(
     _require_writable(out, save_best)
     slowdown = expected_slowdown()
     page_seconds, brief = _plan_page(budget, slowdown) if out else (0.0, False)
-    closer_look = out is not None and not brief
+    inspects = out is not None and not brief
     comparison = compare(
         estimators,
         samples,
@@ -119,7 +119,7 @@ def compare_data(
             budget,
             monotonic() - begun,
             page_seconds + slowdown * ENDING_SECONDS,
-            refits=closer_look or save_best is not None,
+            refits=inspects or save_best is not None,
         ),
         baselines=baselines_for(data, seed) if baselines else False,
         progress=progress,
@@ -128,7 +128,7 @@ def compare_data(
         done=done,
     )
     more: dict[str, Any] = {}
-    if closer_look and not comparison.interrupted:
+    if inspects and not comparison.interrupted:
         with busy("a closer look at the best model", show=progress):
             more = inspect_best(
                 comparison,

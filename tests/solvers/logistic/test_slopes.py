@@ -47,3 +47,12 @@ def test_sums_weighted_by_slopes_are_those_of_weighted_samples():
         np.testing.assert_allclose(moments[:4, :4], (X * slopes[:, None]).T @ X, atol=1e-12)
     head = head_moments_of(block, position=position, **at)
     np.testing.assert_allclose(head, (X * slopes[:, None]).T[[0, 2]] @ X[:, [0, 2]])
+
+
+def test_a_start_that_meets_the_tolerance_is_returned_as_it_is():
+    X, y = load_digits(return_X_y=True)
+    first = LogisticRegression(C=1.0, tol=1e-3, max_iter=500, warm_start=True).fit(X, y)
+    before = first.coef_.copy()
+    again = first.set_params(tol=1e-2).fit(X, y)
+    assert again.n_iter_[0] == 0
+    np.testing.assert_array_equal(again.coef_, before)

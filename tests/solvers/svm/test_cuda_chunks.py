@@ -24,13 +24,14 @@ def solved(monkeypatch):
     monkeypatch.setattr(chunks, "FIRST_LEVEL", 40)
     monkeypatch.setattr(chunks, "LEAST_CACHED", 1)
     monkeypatch.setattr(cuda, "WORKING_SET", 64)
-    seen, solve = [], chunks.ChunkedBatch._solve_chunk
+    seen, solve = [], chunks.ChunkedBatch._solve_chunks
 
-    def recorded(self, chunk, *args, **more):
-        seen.append((int(chunk.sum()), int(self.level.sum()), int(self.near.sum())))
-        return solve(self, chunk, *args, **more)
+    def recorded(self, groups, *args):
+        rows = max(int(chunk.sum()) for _, chunk in groups)
+        seen.append((rows, int(self.level.sum()), int(self.near.sum())))
+        return solve(self, groups, *args)
 
-    monkeypatch.setattr(chunks.ChunkedBatch, "_solve_chunk", recorded)
+    monkeypatch.setattr(chunks.ChunkedBatch, "_solve_chunks", recorded)
     return seen
 
 

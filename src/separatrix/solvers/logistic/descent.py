@@ -54,7 +54,7 @@ SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that 
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
 REFRESH = 20  # steps of L-BFGS after which the guess of the Hessian is made anew
-FIRST_LOOK = 8  # steps after which the mean slope of scores is computed; then after twice as many
+FIRST_CHECK = 8  # steps after which the mean slope of scores is computed; then after twice as many
 CHANGED = 4.0  # times the slope of the guess, or a part of it: then the guess is made anew
 NEARLY = 10.0  # times tol: a smaller gradient needs too few steps for that
 FIRST_STEPS = 12  # with a subsample, at most
@@ -319,14 +319,16 @@ class LogisticSolver:
             # and always where it costs many passes over the samples
             pays, narrow = self._moments_pay(), self.d + self._intercept <= FEW_FEATURES
             regularly = self.p == 1 and pays
-            until = REFRESH if regularly else FIRST_LOOK if narrow or not pays else max_iter
+            until = REFRESH if regularly else FIRST_CHECK if narrow or not pays else max_iter
             while True:
                 most = min(max_iter, until) - steps
                 found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
-                begin, steps = found.theta, steps + found.n_iter
+                if found.n_iter:  # without a step they differ by rounding
+                    begin, steps = found.theta, steps + found.n_iter
                 if found.stop != "max_iter" or steps >= max_iter:
                     solved = found.stop == "max_iter" and found.gradient <= self.tol
-                    return found._replace(n_iter=steps, stop="tol" if solved else found.stop)
+                    stop = "tol" if solved else found.stop
+                    return found._replace(theta=begin, n_iter=steps, stop=stop)
                 until += REFRESH if regularly else until
                 if found.gradient > NEARLY * self.tol if regularly else self._slope_changed(begin):
                     guess = self._preconditioner(precision, begin)
