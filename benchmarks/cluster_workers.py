@@ -14,7 +14,6 @@ import time
 import traceback
 import warnings
 from dataclasses import asdict
-from inspect import cleandoc
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from benchmarks import dask_scale
 from benchmarks.cluster import problems_on
 from benchmarks.dask_scale import BLOCK, FEATURES, cluster_of, generate, spent
 from benchmarks.gpu import keep_sections, limited
-from benchmarks.measure import Row, machine, table
+from benchmarks.measure import Row, machine, section
 from separatrix import LinearDiscriminantAnalysis
 from separatrix.data.catalogue import load
 
@@ -167,11 +166,9 @@ def run_part(name, options):
         print(failed, file=sys.stderr, flush=True)
     rows, notes, figures = found
     notes, took = [*notes, *([failed.strip()] if failed else [])], time.perf_counter() - begun
-    section = f"## cluster_{name}_of_many\n\n{cleandoc(PARTS[name].__doc__)}\n\n{table(rows)}\n"
-    section += "".join(f"\n```\n{note}\n```\n" for note in notes)
-    section += f"\nMachine: {machine()}, load before {os.getloadavg()[2]:.1f}. The part took {took:.0f} s.\n"
+    end = f"Machine: {machine()}, load before {os.getloadavg()[2]:.1f}. The part took {took:.0f} s."
     return {
-        "section": section,
+        "section": section(f"cluster_{name}_of_many", PARTS[name].__doc__, rows, notes, end),
         "rows": [asdict(row) for row in rows],
         "figures": figures,
         "seconds": took,

@@ -17,12 +17,11 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
-from inspect import cleandoc
 from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.measure import Row, keep_section, machine, table
+from benchmarks.measure import Row, keep_section, machine, section
 
 # module of each suite, imported when the suite runs: a module that fails does not affect the others
 MODULES = {
@@ -144,12 +143,9 @@ def run_suite(name, time_limit=None):
     took = time.perf_counter() - start
     rows = [*rows, Row("peak GPU memory of the suite", f"{peak:.1f} GiB", "-", "-", "-")]
     notes = [*notes, *([failed.strip()] if failed else [])]
-    about = cleandoc((suite and suite.__doc__) or "")
-    section = f"## gpu_{name}\n\n{about}\n\n{table(rows)}\n"
-    section += "".join(f"\n```\n{note}\n```\n" for note in notes)
-    section += f"\nMachine: {describe_gpu()}; {machine()}. The suite took {took:.0f} s.\n"
+    end = f"Machine: {describe_gpu()}; {machine()}. The suite took {took:.0f} s."
     return {
-        "section": section,
+        "section": section(f"gpu_{name}", suite and suite.__doc__, rows, notes, end),
         "rows": [asdict(row) for row in rows],
         "figures": figures,
         "seconds": took,

@@ -7,6 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
+from inspect import cleandoc
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -72,6 +73,13 @@ def own_memory(function):
     done.set()
     sampler.join()
     return max(most - before, 0.0), value
+
+
+def section(title, about, rows, notes, end):
+    """A section of RESULTS.md: what it is about, the table, the notes and a last sentence."""
+    text = f"## {title}\n\n{cleandoc(about or '')}\n\n{table(rows)}\n"
+    text += "".join(f"\n```\n{note}\n```\n" for note in notes)
+    return f"{text}\n{end}\n"
 
 
 def table(rows):

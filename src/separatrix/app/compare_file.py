@@ -105,6 +105,8 @@ def compare_data(
     slowdown = expected_slowdown()
     page_seconds, brief = _plan_page(budget, slowdown) if out else (0.0, False)
     inspects = out is not None and not brief
+    reserved = page_seconds + slowdown * ENDING_SECONDS
+    refits = inspects or save_best is not None
     comparison = compare(
         estimators,
         samples,
@@ -115,12 +117,7 @@ def compare_data(
         kind=kind_of(data),
         metric=metric,
         random_state=seed,
-        budget=_racing_seconds(
-            budget,
-            monotonic() - begun,
-            page_seconds + slowdown * ENDING_SECONDS,
-            refits=inspects or save_best is not None,
-        ),
+        budget=_racing_seconds(budget, monotonic() - begun, reserved, refits=refits),
         baselines=baselines_for(data, seed) if baselines else False,
         progress=progress,
         on_progress=on_progress,
@@ -129,13 +126,10 @@ def compare_data(
     )
     more: dict[str, Any] = {}
     if inspects and not comparison.interrupted:
+        limit = _inspection_limit(budget, monotonic() - begun + page_seconds)
         with busy("a closer look at the best model", show=progress):
             more = inspect_best(
-                comparison,
-                estimators,
-                samples,
-                features=data.features,
-                limit=_inspection_limit(budget, monotonic() - begun + page_seconds),
+                comparison, estimators, samples, features=data.features, limit=limit
             )
     if save_best is not None:
         fitted = more.get("fitted", {}).get(comparison.best)
@@ -153,8 +147,7 @@ def compare_data(
     more["steps"] = _next_steps(names, comparison, file, save_best)
     more |= {"notes": notes, "doubts": doubts}
     more |= {"brief": brief, "facts": {"date": date.today().isoformat()}}
-    page = write_report(comparison, out / "report.html", data=data, **more)
-    return comparison, page, notes
+    return comparison, write_report(comparison, out / "report.html", data=data, **more), notes
 
 
 def prepare_comparison(

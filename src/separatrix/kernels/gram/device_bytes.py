@@ -28,7 +28,8 @@ Tensor = Any
 WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 ROWS = 32  # of the products' units: samples are padded to a multiple
 LEVELS = 256  # values of a byte
-FEATURES = 256  # from which products of bytes are faster than those of floats
+FEATURES = 256  # of floats, from which products of bytes pay for the search of a unit: an estimate
+# from an H200's rates, at 60,000 x 784 measured: 0.16 s instead of 0.19 s
 SAMPLED = 64  # samples in which a unit is looked for
 LARGEST = 2**31 - 1  # squared distance that a 32-bit number holds
 
