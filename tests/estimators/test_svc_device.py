@@ -194,7 +194,8 @@ def test_results_for_tensors_are_tensors_and_for_arrays_arrays(model, device, gp
         assert tensor.device == TENSOR.device
         np.testing.assert_array_equal(tensor.numpy(), plain)
     assert model.score(TENSOR, y, weights) == model.score(X, Y, weights.numpy())
-    assert not any(isinstance(value, torch.Tensor) for value in vars(model).values())
+    written = pickle.loads(pickle.dumps(model))
+    assert not any(isinstance(value, torch.Tensor) for value in vars(written).values())
     words = np.array(["one", "two", "three"])[Y]
     assert isinstance(model.fit(TENSOR, words).predict(TENSOR), np.ndarray)
 
@@ -240,15 +241,15 @@ def test_votes_of_tensors_are_those_of_arrays(monkeypatch):
 def test_the_support_stays_on_the_gpu_between_predictions(gpu):
     model = SVC(device="cuda", gamma=0.5).fit(X, Y)
     first = model.predict(TENSOR)
-    kept = PREPARED[model].prepared
+    kept = PREPARED[model].floats[0]
 
     again = model.predict(TENSOR)
 
-    assert PREPARED[model].prepared is kept
+    assert PREPARED[model].floats[0] is kept
     np.testing.assert_array_equal(again, first)
     model.fit(X[:100], Y[:100])
     np.testing.assert_array_equal(model.predict(X), SVC(gamma=0.5).fit(X[:100], Y[:100]).predict(X))
-    assert PREPARED[model].prepared is not kept
+    assert PREPARED[model].floats[0] is not kept
 
 
 def test_samples_far_away_are_scored_in_the_precision_they_need(gpu, monkeypatch):

@@ -254,12 +254,17 @@ def free_bytes(device: Any) -> int:
     return int(SHARE * (free + unused))
 
 
-def release_unused(device: Any) -> None:
-    """Give memory that torch keeps for later tensors back, so that one large tensor can have it."""
+def release_unused(device: Any, *, beyond: float = 0.0) -> None:
+    """Give memory that torch keeps for later tensors back, if it is more than a share of the device's.
+
+    One large tensor can then have it, which would not fit in between those kept.
+    """
     if device.type == "cuda":
         import torch
 
-        torch.cuda.empty_cache()
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        if unused > beyond * torch.cuda.mem_get_info(device)[1]:
+            torch.cuda.empty_cache()
 
 
 @contextmanager

@@ -16,7 +16,8 @@ class PreparedSupport(NamedTuple):
     kernel: Kernel
     device: Any
     tolerance: float
-    prepared: Any
+    whole: Any  # ByteVectors, or None
+    floats: list[Any]  # one DeviceVectors, once it is needed
 
 
 PREPARED: WeakKeyDictionary[Any, PreparedSupport] = WeakKeyDictionary()  # of each model
@@ -40,13 +41,18 @@ def device_support_blocks(model: Any, X: Any, device: Any) -> Iterator[Any]:
 
 def _prepared_for(model: Any, X: Any, device: Any) -> Any:
     """The model's support vectors, prepared precisely enough for samples X."""
-    from separatrix.kernels.gram.device_prepared import prepare_on
+    from separatrix.kernels.gram.device_bytes import prepare_bytes
+    from separatrix.kernels.gram.device_prepared import prepare_on, to_device
 
-    vectors, kernel, tolerance = model.support_vectors_, model.kernel_, model._kernel_tolerance
+    vectors, kernel, tolerance = model._vectors, model.kernel_, model._kernel_tolerance
     kept = PREPARED.get(model)
     if kept is None or kept.vectors is not vectors or kept[1:4] != (kernel, device, tolerance):
-        prepared = prepare_on(device, kernel, vectors, tolerance=tolerance)
-        kept = PREPARED[model] = PreparedSupport(vectors, kernel, device, tolerance, prepared)
-    if kept.prepared.serves(kernel, X, tolerance):
-        return kept.prepared
+        found = prepare_bytes(kernel, to_device(vectors, device), tolerance=tolerance)
+        kept = PREPARED[model] = PreparedSupport(vectors, kernel, device, tolerance, found, [])
+    if kept.whole is not None and kept.whole.serves(kernel, X, tolerance):
+        return kept.whole
+    if not kept.floats:
+        kept.floats.append(prepare_on(device, kernel, vectors, tolerance=tolerance))
+    if kept.floats[0].serves(kernel, X, tolerance):
+        return kept.floats[0]
     return prepare_on(device, kernel, vectors, X, tolerance=tolerance)

@@ -50,7 +50,23 @@ class KernelMachine(Estimator):
     device: str  # of estimators that can run on a GPU
     kernel_: Any  # a Kernel
     support_: Codes
-    support_vectors_: Any
+    _vectors: Any  # shape: (s, d); a tensor on the device of a fit until NumPy is asked for
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors, (s, d)."""
+        if "_vectors" not in self.__dict__:
+            raise AttributeError("support_vectors_")
+        self._vectors = as_numpy(self._vectors)
+        return self._vectors
+
+    @support_vectors_.setter
+    def support_vectors_(self, vectors: Any) -> None:
+        self._vectors = vectors
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_vectors": as_numpy(state["_vectors"])} if "_vectors" in state else state
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a kernel object inside as `kernel__gamma`."""
@@ -140,7 +156,7 @@ class KernelMachine(Estimator):
             self.device,
             (X,),
             large=large and not isinstance(self.kernel_, Precomputed) and not issparse(X),
-            obstacle=gpu_obstacle(self.kernel_, X, self.support_vectors_),
+            obstacle=gpu_obstacle(self.kernel_, X, self._vectors),
         )
 
     def _kernel_values(self, X: Any, device: Any) -> Iterator[Any]:

@@ -48,10 +48,13 @@ class Support:
         """The union of the support of solved problems; `slots` are `coefficient_slots` if known."""
         found, n = StackedFits.of(fits), segments[-1].stop
         paired = scheme == "ovo" and n_classes > 2
-        if slots is None:
-            slots = coefficient_slots(found, n_classes, scheme, segments)
         coef = np.zeros((n_classes - 1 if paired else len(found), n))
-        coef.reshape(-1)[slots] = found.alpha * found.y
+        if slots is None:
+            some = np.flatnonzero(found.alpha != 0)
+            slots = coefficient_slots(found, n_classes, scheme, segments, some)
+            coef.reshape(-1)[slots] = found.alpha[some] * found.y[some]
+        else:
+            coef.reshape(-1)[slots] = found.alpha * found.y
         rows = np.flatnonzero(coef.any(axis=0))
         cuts = np.searchsorted(rows, [segment.start for segment in segments] + [n])
         classes = np.repeat(np.arange(n_classes), np.diff(cuts))
@@ -118,20 +121,22 @@ class Support:
 
 
 def coefficient_slots(
-    fits: StackedFits, n_classes: int, scheme: str, segments: tuple[slice, ...]
-) -> Codes:
-    """Where the coefficients of all rows of solved problems are in a `Support` of n columns, (r,).
+    fits: StackedFits, n_classes: int, scheme: str, segments: tuple[slice, ...],
+    some: Any = slice(None),
+) -> Codes:  # fmt: skip
+    """Where the coefficients of all or some rows of solved problems are in a `Support` of n columns.
 
     They are the same for all folds and values of C.
     """
-    number = np.repeat(np.arange(len(fits)), np.diff(fits.starts))
+    number = np.repeat(np.arange(len(fits)), np.diff(fits.starts))[some]
+    rows = fits.rows[some]
     if scheme == "ovo" and n_classes > 2:
         # the number of the pair's other class among those that are not the row's own
         widths = [segment.stop - segment.start for segment in segments]
-        own = np.repeat(np.arange(n_classes), widths)[fits.rows]
+        own = np.repeat(np.arange(n_classes), widths)[rows]
         other = pairs(n_classes).sum(axis=1)[number] - own
         number = other - (other > own)
-    return np.asarray(number * segments[-1].stop + fits.rows)
+    return np.asarray(number * segments[-1].stop + rows)
 
 
 def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:

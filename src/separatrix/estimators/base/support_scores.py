@@ -24,7 +24,7 @@ from separatrix.kernels.prepared import Vectors, precision, prepare
 from separatrix.kernels.vector_kernels import Linear, squared_norms
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.device import as_numpy
+from separatrix.runtime.device import is_tensor
 from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_scratch
 from separatrix.types import Codes, Matrix, Vector
 
@@ -75,10 +75,16 @@ def score_weight(kernel: Kernel, support: Support, vectors: Any) -> float:
     if weight is None:
         weight = float(support.norms().max(initial=0.0))
         if kernel.takes == "vectors" and kernel.from_products and kernel.base is None:
-            largest = squared_norms(as_numpy(vectors)).max(initial=0.0)
-            weight *= kernel.resolution(float(largest))
+            weight *= kernel.resolution(_largest_square(vectors))
         _WEIGHTS[support] = weight
     return weight
+
+
+def _largest_square(vectors: Any) -> float:
+    """The largest squared norm of samples or of a tensor of them."""
+    if is_tensor(vectors):
+        return float(vectors.double().square().sum(dim=1).max()) if len(vectors) else 0.0
+    return float(squared_norms(vectors).max(initial=0.0))
 
 
 class LinearScorer:

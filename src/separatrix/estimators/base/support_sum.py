@@ -53,7 +53,7 @@ class SupportSum(KernelMachine):
         tolerance: float = self.__dict__.get("_tolerance", min(self.tol, TOLERANCE))
         if "_support" not in self.__dict__:
             return tolerance
-        return score_tolerance(self.kernel_, self._support, self.support_vectors_, tolerance)
+        return score_tolerance(self.kernel_, self._support, self._vectors, tolerance)
 
     def _score(self, X: Any, function: Callable[[Any], Any] = lambda S: S) -> Any:
         """`function` of scores at the boundaries, (m, p), itself by default.
@@ -85,14 +85,14 @@ class SupportSum(KernelMachine):
         X = check_samples(self, X, reset=False)
         if len(self.support_) != self.n_support_.sum() or (
             not isinstance(self.kernel_, Precomputed)
-            and self.support_vectors_.shape[0] != len(self.support_)
+            and self._vectors.shape[0] != len(self.support_)
         ):
             raise DataError(f"The internal representation of {type(self).__name__} was altered")
         return X
 
     def _show_coefficients(self) -> None:
         """Set the coefficients and intercepts in scikit-learn's layout."""
-        sparse = issparse(self.support_vectors_) and not isinstance(self.kernel_, FromCallable)
+        sparse = issparse(self._vectors) and not isinstance(self.kernel_, FromCallable)
         coef = self._support.coef
         self.dual_coef_ = csr_array(coef) if sparse else coef
         self.intercept_ = self._support.intercept.copy()

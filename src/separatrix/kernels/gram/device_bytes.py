@@ -8,7 +8,7 @@ they are multiples of one unit, as pixels from 0 to 1 are of 1/255.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ import torch
 
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.device_epilogues import half_distances
-from separatrix.kernels.gram.device_prepared import DeviceVectors, double_blocks
+from separatrix.kernels.gram.device_prepared import DeviceVectors, double_blocks, to_device
 from separatrix.kernels.gram.device_sums import BYTES, sum_gaussians
 from separatrix.kernels.prepared import SMALL, precision
 from separatrix.kernels.vector_kernels import Gaussian
@@ -45,8 +45,31 @@ class ByteVectors(DeviceVectors):
         return torch.float32
 
     @property
+    def _centre_levels(self) -> Tensor:
+        assert self.centre is not None
+        return (self.centre / self.unit).round().long()
+
+    @property
     def epilogue_squares(self) -> Tensor:
         return torch.zeros(len(self), dtype=torch.float32, device=self.X.device)
+
+    def like(self, Z: Any) -> ByteVectors:
+        Z = to_device(Z, self.X.device)
+        X, squares = _to_bytes(Z, self.unit, self._centre_levels)
+        return replace(self, X=X, squares=squares)
+
+    def serves(self, kernel: Kernel, Z: Any, tolerance: float) -> bool:
+        """Whether other samples are multiples of the unit too, within a byte of the centre."""
+        if isinstance(Z, DeviceCsr):
+            return False
+        centre, whole = self._centre_levels, Z.dtype in WHOLE
+        fits = torch.ones((), dtype=torch.bool, device=self.X.device)
+        for rows in double_blocks(Z):
+            levels = _levels(Z[rows], self.unit) - centre
+            fits &= ((levels >= -128) & (levels <= 127)).all()
+            if not whole:
+                fits &= _are_multiples(Z[rows], self.unit)
+        return bool(fits)
 
     def products(self, other: DeviceVectors, out: Tensor | None = None) -> Tensor:
         """-|x - z|^2 / 2 for all pairs, (n, m): with norms of 0 a kernel makes the same of it."""
@@ -87,10 +110,23 @@ def prepare_bytes(
     d = X.shape[1]
     if bool((high - low >= LEVELS).any()) or 4 * d * 128**2 > LARGEST:
         return None
+    if bool(
+        (low >= 0).all() & (high < LEVELS).all()
+    ):  # pixels: others may have any of a byte's values
+        low, high = torch.zeros_like(low), torch.full_like(high, LEVELS - 1)
     centre = torch.div(low + high + 1, 2, rounding_mode="floor")
+    ready, squares = _to_bytes(X, unit, centre, order)
+    sizes = np.full(2, unit**2 * float(squares.max()))
+    if precision(kernel, sizes, tolerance, can_be_float32=True) != np.float32:
+        return None
+    return ByteVectors(ready, squares, unit * centre.double(), None, sizes, unit=unit)
+
+
+def _to_bytes(X: Tensor, unit: float, centre: Tensor, order: Any = None) -> tuple[Tensor, Tensor]:
+    """Samples in an order of their rows as signed bytes, padded, and the squared norms of those."""
     if order is not None:
         order = torch.as_tensor(order, device=X.device)
-    n = len(X) if order is None else len(order)
+    n, d = len(X) if order is None else len(order), X.shape[1]
     ready = torch.zeros((n, d + -d % BYTES), dtype=torch.int8, device=X.device)
     squares = torch.empty(n, dtype=torch.int32, device=X.device)
     for rows in double_blocks(X):
@@ -98,10 +134,7 @@ def prepare_bytes(
         part = (_levels(part, unit) - centre).to(torch.int32)
         squares[rows] = part.square().sum(dim=1, dtype=torch.int32)
         ready[rows, :d] = part.to(torch.int8)
-    sizes = np.full(2, unit**2 * float(squares.max()))
-    if precision(kernel, sizes, tolerance, can_be_float32=True) != np.float32:
-        return None
-    return ByteVectors(ready, squares, unit * centre.double(), None, sizes, unit=unit)
+    return ready, squares
 
 
 def _unit_of(X: Tensor) -> float | None:
@@ -118,13 +151,16 @@ def _unit_of(X: Tensor) -> float | None:
     if levels >= LEVELS:
         return None
     unit = span / levels
-    largest = max(LEVELS, abs(float(values[0]) / unit), abs(float(values[-1]) / unit))
-    allowed = 2.0 * torch.finfo(torch.float32).eps * largest
-    for rows in double_blocks(X):
-        part = X[rows].double() / unit
-        if not bool(((part - part.round()).abs() <= allowed).all()):
-            return None
-    return unit
+    if all(bool(_are_multiples(X[rows], unit)) for rows in double_blocks(X)):
+        return unit
+    return None
+
+
+def _are_multiples(X: Tensor, unit: float) -> Tensor:
+    """Whether all values are multiples of a unit, to within float32: a tensor of one flag."""
+    part = X.double() / unit
+    allowed = 2.0 * torch.finfo(torch.float32).eps * part.abs().amax().clamp_min(LEVELS)
+    return ((part - part.round()).abs() <= allowed).all()
 
 
 def _levels(X: Tensor, unit: float) -> Tensor:

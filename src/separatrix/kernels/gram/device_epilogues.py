@@ -23,7 +23,7 @@ SIDE = 64  # of the blocks that are mirrored
 def power(P: Tensor, gamma: float, coef0: float, degree: int) -> None:
     """P becomes (gamma P + coef0)^degree."""
     if runs_triton(P.device) and P.numel():
-        numbers = _scalars(P, gamma, coef0)
+        numbers = scalars(P, gamma, coef0)
         _power[_grid(P)](P, P.shape[1], P.stride(0), *numbers, degree, BLOCK=WIDTH)
         return
     P.mul_(gamma).add_(coef0)
@@ -35,7 +35,7 @@ def exp_of_distances(P: Tensor, sx: Tensor, sz: Tensor, gamma: float) -> None:
     sx, sz = sx.to(P.dtype), sz.to(P.dtype)
     if runs_triton(P.device) and P.numel():
         _exp_of_distances[_grid(P)](
-            P, sx.contiguous(), sz.contiguous(), P.shape[1], P.stride(0), *_scalars(P, gamma),
+            P, sx.contiguous(), sz.contiguous(), P.shape[1], P.stride(0), *scalars(P, gamma),
             BLOCK=WIDTH,
         )  # fmt: skip
         return
@@ -47,7 +47,7 @@ def half_distances(P: Tensor, sx: Tensor, sz: Tensor, factor: float, out: Tensor
     if runs_triton(P.device) and P.numel():
         _half_distances[_grid(P)](
             out, P, sx.contiguous(), sz.contiguous(), P.shape[1], out.stride(0), P.stride(0),
-            *_scalars(out, factor), BLOCK=WIDTH,
+            *scalars(out, factor), BLOCK=WIDTH,
         )  # fmt: skip
         return out
     P.mul_(-2).add_(sx[:, None]).add_(sz)
@@ -78,7 +78,7 @@ def mirror(K: Tensor, size: int) -> None:
         K[rows.stop :, rows] = K[rows, rows.stop :].T
 
 
-def _scalars(P: Tensor, *numbers: float) -> list[Tensor]:
+def scalars(P: Tensor, *numbers: float) -> list[Tensor]:
     """Numbers in the precision of P: Triton takes those of Python as float32."""
     return [torch.full((1,), number, dtype=P.dtype, device=P.device) for number in numbers]
 

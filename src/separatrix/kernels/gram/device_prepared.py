@@ -14,6 +14,7 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.device_epilogues import absolute_distances
 from separatrix.kernels.gram.device_sums import sum_rows
 from separatrix.kernels.prepared import MOSTLY_USED, SMALL, TOLERANCE, precision
+from separatrix.kernels.vector_kernels import Gaussian
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, as_tensor, is_tensor
 from separatrix.runtime.device_sparse import DeviceCsr, pair_products
@@ -100,8 +101,12 @@ class DeviceVectors:
         for some in row_blocks(len(columns), size):
             others, total = self.take(columns[some]), torch.zeros_like(sums[:, some])
             for part in row_blocks(len(rows), TILE_ROWS):
-                tile = self.take(rows[part]).kernel_values(kernel, others)
-                total += sum_rows(tile, steps[:, part])
+                own = self.take(rows[part])
+                if isinstance(kernel, Gaussian):  # the exponential is taken while values are summed
+                    squares = own.epilogue_squares, others.epilogue_squares
+                    total += sum_rows(own.products(others), steps[:, part], kernel.gamma, *squares)
+                else:
+                    total += sum_rows(own.kernel_values(kernel, others), steps[:, part])
             sums[:, some] = total
         return sums
 

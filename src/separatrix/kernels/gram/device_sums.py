@@ -13,6 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
+from separatrix.kernels.gram.device_epilogues import exp_of_distances, scalars
 from separatrix.runtime.device import runs_triton
 
 Tensor = Any
@@ -24,18 +25,35 @@ BYTES = 64  # of each sample that it multiplies at a time; samples are padded to
 PROGRAMS = 1024  # that a GPU is to have, at least
 
 
-def sum_rows(tile: Tensor, steps: Tensor) -> Tensor:
-    """Rows of a tile of kernel values, (u, m), times their steps, (p, u), summed in float64: (p, m)."""
+def sum_rows(
+    tile: Tensor,  # shape: (u, m)
+    steps: Tensor,  # shape: (p, u)
+    gamma: float | None = None,
+    sx: Tensor = None,  # shape: (u,)
+    sz: Tensor = None,  # shape: (m,)
+) -> Tensor:
+    """Rows of a tile of kernel values times their steps, summed in float64: (p, m).
+
+    With gamma the tile holds inner products, and Gaussians of them and of squared norms are summed.
+    """
+    gaussian = gamma is not None
     if not runs_triton(tile.device):
+        if gaussian:
+            exp_of_distances(tile, sx, sz, gamma)
         return steps @ tile.to(torch.float64)
     (u, m), p = tile.shape, len(steps)
     parts = triton.cdiv(u, SUMMED_ROWS)
     sums = torch.empty((parts, p, m), dtype=torch.float64, device=tile.device)
     problems = min(triton.next_power_of_2(p), MOST_SUMS)
     columns = ADDED_COLUMNS // problems
+    numbers = (
+        (sx.to(tile.dtype).contiguous(), sz.to(tile.dtype).contiguous(), *scalars(tile, gamma))
+        if gaussian
+        else (tile, tile, tile)
+    )
     _sum_rows[(triton.cdiv(m, columns), triton.cdiv(p, problems), parts)](
-        sums, tile, steps.contiguous(), u, m, p, tile.stride(0),
-        PROBLEMS=problems, ROWS=ADDED_ROWS, COLUMNS=columns, PART=SUMMED_ROWS,
+        sums, tile, steps.contiguous(), *numbers, u, m, p, tile.stride(0),
+        PROBLEMS=problems, ROWS=ADDED_ROWS, COLUMNS=columns, PART=SUMMED_ROWS, GAUSSIAN=gaussian,
     )  # fmt: skip
     return sums.sum(dim=0)
 
@@ -67,19 +85,27 @@ def sum_gaussians(
 
 @triton.jit(do_not_specialize=["u", "p"])
 def _sum_rows(  # type: ignore[no-untyped-def]
-    sums, tile, steps, u, m, p, stride,
+    sums, tile, steps, sx, sz, gamma, u, m, p, stride,
     PROBLEMS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
+    GAUSSIAN: tl.constexpr,
 ):  # fmt: skip
     part = tl.program_id(2)
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     problem = tl.program_id(1) * PROBLEMS + tl.arange(0, PROBLEMS)
     inside, wanted = column < m, problem < p
     total = tl.zeros((PROBLEMS, COLUMNS), dtype=tl.float64)
+    if GAUSSIAN:
+        z_square, factor = tl.load(sz + column, mask=inside, other=0.0), -tl.load(gamma)
     for start in range(0, tl.minimum(PART, u - part * PART), ROWS):
         row = part * PART + start + tl.arange(0, ROWS)
         used = row < u
         where = tile + row.to(tl.int64)[:, None] * stride + column[None, :]
-        values = tl.load(where, mask=used[:, None] & inside[None, :], other=0.0).to(tl.float64)
+        values = tl.load(where, mask=used[:, None] & inside[None, :], other=0.0)
+        if GAUSSIAN:
+            x_square = tl.load(sx + row, mask=used, other=0.0)
+            distance = x_square[:, None] + z_square[None, :] - 2 * values
+            values = tl.exp(factor * tl.maximum(distance, 0.0))
+        values = values.to(tl.float64)
         own = steps + problem.to(tl.int64)[:, None] * u + row[None, :]
         step = tl.load(own, mask=wanted[:, None] & used[None, :], other=0.0)
         total += tl.sum(step[:, :, None] * values[None, :, :], axis=1)

@@ -28,6 +28,7 @@ import triton
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, free_bytes
+from separatrix.runtime.device_graph import RepeatedWork
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.stopping import relative_gap
 from separatrix.solvers.svm.cuda_rows import BatchRows, ViolationKeys, choose_rows, objectives
@@ -44,7 +45,7 @@ from separatrix.solvers.svm.problem import (
     ticks_of,
 )
 from separatrix.solvers.svm.triton import add_rows, gather_tiles, solve_tiles
-from separatrix.types import Codes, Flags, Vector
+from separatrix.types import Codes, Flags, Matrix, Vector
 
 Tensor = Any
 WORKING_SET = 2048
@@ -120,30 +121,31 @@ class DeviceBatch:
     def run(self) -> list[SvmFit]:
         """Rounds until every problem has stopped."""
         active = np.arange(len(self.stop))
-        made = None
+        now = _Round(self, active)
         while True:
-            rows = self.all.of(self._on(active))
-            keys = ViolationKeys.of(rows)
-            steps = torch.zeros_like(keys.top) if made is None else made.double()
-            top, bottom, steps = as_numpy(torch.stack([keys.top, keys.bottom, steps]))
+            top, bottom, steps = as_numpy(now.found)
             self.n_iter[active] += steps.astype(np.int64)
             violation = np.maximum(top - bottom, 0.0)
-            inner = self._decide(active, rows, violation, None if made is None else steps)
+            inner = self._decide(active, violation, steps if self.rounds else None)
             coarse = inner >= SINGLE * np.maximum(np.maximum(np.abs(top), np.abs(bottom)), 1.0)
             going = np.flatnonzero(self.stop[active] == "")
             if not len(going):
                 return self._fits()
             if len(going) < len(active):
-                kept = self._on(going)
-                rows, keys = rows.of(kept), ViolationKeys(*(part[kept] for part in keys))
                 active, inner, coarse = active[going], inner[going], coarse[going]
+                now = _Round(self, active)
             self.single = self.gram.dtype == np.float32 and bool(
                 (coarse & ~self.double[active]).all()
             )
-            made = self._round(active, rows, keys, inner)
+            left = np.minimum(self.rule.max_iter - self.n_iter[active], STEPS_AT_ONCE)
+            now.advance(np.stack([inner, left]), self.single)
+            self.rounds += 1
 
     def _on(self, array: Any) -> Tensor:
         return torch.as_tensor(array, device=self.gram.device)
+
+    def _rows_of(self, active: Codes) -> BatchRows:
+        return self.all.of(self._on(active))
 
     def _initial_rows(self, problems: Sequence[SvmProblem]) -> BatchRows:
         """Bounds, initial coefficients and errors of all problems."""
@@ -185,16 +187,14 @@ class DeviceBatch:
         for first in range(0, int((steps != 0).sum(dim=1).max()), self.w):
             work = order[:, first : first + self.w]
             of_matrix = self.layouts.columns[self.layout].gather(1, work)
-            for part in self._that_fit(of_matrix):
-                storage, slots = self.gram.load_rows(self._distinct(of_matrix[part]))
+            for part in self.that_fit(of_matrix):
+                storage, slots = self.gram.load_rows(self.distinct(of_matrix[part]))
                 add_rows(
                     F, storage, slots, self.layouts.columns, self.layout,
                     everyone[part], of_matrix[part], steps[part].gather(1, work[part]),
                 )  # fmt: skip
 
-    def _decide(
-        self, active: Codes, rows: BatchRows, violation: Vector, steps: Vector | None
-    ) -> Vector:
+    def _decide(self, active: Codes, violation: Vector, steps: Vector | None) -> Vector:
         """Record which problems stop; return the tolerance of each tile."""
         tol = self.rule.tol
         met = violation <= tol
@@ -204,10 +204,10 @@ class DeviceBatch:
         close = met & (violation > 0) & np.isfinite(self.gaps[active])
         far = np.zeros(len(active), dtype=bool)
         if close.any():
-            _, primal, dual, _ = (as_numpy(part) for part in objectives(rows))
+            _, primal, dual, _ = (as_numpy(part) for part in objectives(self._rows_of(active)))
             far = close & (_relative_gaps(primal, dual) > self.gaps[active])
             inner = np.where(far, 0.2 * violation, inner)
-        flat, meeting = self._unpromising(active, rows, steps)
+        flat, meeting = self._unpromising(active, steps)
         reasons = {
             "tol": met & ~far,
             "stalled": flat,
@@ -219,16 +219,14 @@ class DeviceBatch:
         self._report_progress(active, violation)
         return inner
 
-    def _unpromising(
-        self, active: Codes, rows: BatchRows, steps: Vector | None
-    ) -> tuple[Flags, Flags]:
+    def _unpromising(self, active: Codes, steps: Vector | None) -> tuple[Flags, Flags]:
         """Problems whose objective has stopped rising, and those whose convex hulls meet."""
         if steps is None:
             return np.zeros(len(active), bool), np.zeros(len(active), bool)
         flat = steps == 0
         due = self.n_iter[active] - self.checked[active] >= STEPS_PER_CHECK
         if due.any():
-            dual = as_numpy(objectives(rows)[2])
+            dual = as_numpy(objectives(self._rows_of(active))[2])
             flat |= due & (dual - self.dual[active] <= 1e-13 * np.abs(dual))
             self.checked[active[due]] = self.n_iter[active[due]]
             self.dual[active[due]] = dual[due]
@@ -237,50 +235,27 @@ class DeviceBatch:
             flat = np.zeros_like(flat)
         if not np.isfinite(self.least).any():
             return flat, np.zeros(len(active), bool)
+        rows = self._rows_of(active)
         square = as_numpy((rows.b * (rows.F + rows.y)).sum(dim=1))
         total = as_numpy(rows.b.abs().sum(dim=1))
         return flat, 4.0 * square <= self.least[active] * np.maximum(total, 1e-150) ** 2
 
-    def _round(self, active: Codes, rows: BatchRows, keys: ViolationKeys, inner: Vector) -> Tensor:
-        """Solve every problem on its next working set; return the steps made."""
-        numbers = self._on(active)
-        work = self.work[numbers]
-        if not self.one_tile:
-            kept = self.w // 2 if self.rounds else 0
-            work = choose_rows(work[:, self.w - kept :], keys, self.w, self.layouts.width)
-        self.rounds += 1
-        left = np.minimum(self.rule.max_iter - self.n_iter[active], STEPS_AT_ONCE)
-        tols, left = self._on(inner), self._on(left)
-        of_matrix = self.layouts.columns[self.layout[numbers]].gather(1, work)
-        b, low, high, F = (part.gather(1, work) for part in rows[:4])
-        before = b.clone()
-        diagonal = self.gram.diagonal()[of_matrix.long()]
-        made = torch.zeros_like(numbers)
-        for part in self._that_fit(of_matrix):
-            storage, slots = self.gram.load_rows(self._distinct(of_matrix[part]))
-            made[part] = solve_tiles(
-                gather_tiles(storage, slots, of_matrix[part]), diagonal[part],
-                b[part], low[part], high[part], F[part], tols[part], left[part],
-                single=self.single,
-            )  # fmt: skip
-            add_rows(
-                self.all.F, storage, slots, self.layouts.columns, self.layout,
-                numbers[part], of_matrix[part], (b - before)[part],
-            )  # fmt: skip
-        self.all.b[numbers[:, None], work] = b
-        self.work[numbers] = work
-        return made
+    def repeatable(self, count: int) -> bool:
+        """Whether rounds of so many problems do the same work on the same memory."""
+        return bool(self.gram.complete and count <= self._tiles_that_fit(self.w))
 
-    def _that_fit(self, of_matrix: Tensor) -> Iterator[slice]:
+    def that_fit(self, of_matrix: Tensor) -> Iterator[slice]:
         """Problems whose working rows and tiles fit in memory together."""
-        tile = of_matrix.shape[1] ** 2 * self.gram.dtype.itemsize
-        size = rows_that_fit(tile, self.tile_bytes)
+        size = self._tiles_that_fit(of_matrix.shape[1])
         if not self.gram.complete:
             self.gram.reserve()
             size = min(size, max(1, self.gram.capacity // of_matrix.shape[1]))
         return row_blocks(len(of_matrix), size)
 
-    def _distinct(self, of_matrix: Tensor) -> Tensor:
+    def _tiles_that_fit(self, w: int) -> int:
+        return rows_that_fit(w**2 * self.gram.dtype.itemsize, self.tile_bytes)
+
+    def distinct(self, of_matrix: Tensor) -> Tensor:
         return None if self.gram.complete else torch.unique(of_matrix).long()
 
     def _report_progress(self, active: Codes, violation: Vector) -> None:
@@ -309,6 +284,56 @@ class DeviceBatch:
             numbers = measured[:, number].tolist()
             fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how)))
         return fits
+
+
+class _Round:
+    """Rounds of the problems that go on, each an update of the same memory.
+
+    Over a complete kernel matrix they are recorded as a CUDA graph: a round is then one launch instead of
+    two hundred.
+    """
+
+    def __init__(self, batch: DeviceBatch, active: Codes) -> None:
+        self.batch, self.numbers = batch, batch._on(active)
+        self.keys = ViolationKeys.of(batch.all.of(self.numbers))
+        self.limits = torch.zeros((2, len(active)), dtype=torch.float64, device=batch.gram.device)
+        # largest and smallest violation, and the steps of the last round
+        self.found = torch.stack([self.keys.top, self.keys.bottom, self.limits[0]])
+        self.single, self.repeated = False, RepeatedWork(batch.gram.device)
+
+    def advance(self, limits: Matrix, single: bool) -> None:
+        """Solve every problem on its next working set; limits are tolerances and numbers of steps."""
+        self.limits.copy_(torch.from_numpy(limits))
+        if single != self.single:
+            self.single, self.repeated = single, RepeatedWork(self.batch.gram.device)
+        self.repeated.run(self._run, record=self.batch.repeatable(len(self.numbers)))
+
+    def _run(self) -> None:
+        batch, numbers = self.batch, self.numbers
+        rows, work = batch.all.of(numbers), batch.work[numbers]
+        if not batch.one_tile:
+            kept = batch.w // 2 if batch.rounds else 0
+            work = choose_rows(work[:, batch.w - kept :], self.keys, batch.w, batch.layouts.width)
+        of_matrix = batch.layouts.columns[batch.layout[numbers]].gather(1, work)
+        b, low, high, F = (part.gather(1, work) for part in rows[:4])
+        before, tols, left = b.clone(), self.limits[0], self.limits[1].long()
+        diagonal = batch.gram.diagonal()[of_matrix.long()]
+        for part in batch.that_fit(of_matrix):
+            storage, slots = batch.gram.load_rows(batch.distinct(of_matrix[part]))
+            self.found[2, part] = solve_tiles(
+                gather_tiles(storage, slots, of_matrix[part]), diagonal[part],
+                b[part], low[part], high[part], F[part], tols[part], left[part],
+                single=self.single,
+            ).double()  # fmt: skip
+            add_rows(
+                batch.all.F, storage, slots, batch.layouts.columns, batch.layout,
+                numbers[part], of_matrix[part], (b - before)[part],
+            )  # fmt: skip
+        batch.all.b[numbers[:, None], work] = b
+        batch.work[numbers] = work
+        for kept_key, key in zip(self.keys, ViolationKeys.of(batch.all.of(numbers)), strict=True):
+            kept_key.copy_(key)
+        torch.stack([self.keys.top, self.keys.bottom], out=self.found[:2])
 
 
 def solve_in_groups(

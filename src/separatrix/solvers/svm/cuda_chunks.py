@@ -44,6 +44,7 @@ LEVEL_TOL = 0.05  # violation at which the next level is looked at
 MOST_RECOMPUTED = 16  # a chunk's matrix may take so many times the memory: its rows are then cached
 TEMPORARY_ARRAYS = 12  # of float64, for each row of each problem, while rows are looked at
 NEAR = 0.25  # errors by which a row may miss a violation and is still looked at
+MOST_UNUSED = 0.25  # of the device's memory, kept for the matrices of later chunks
 UNLIMITED = np.iinfo(np.int64).max
 
 
@@ -237,7 +238,8 @@ class ChunkedBatch(DeviceBatch):
             problems.append(SvmProblem(problem.sides, box, np.abs(start), errors))
         fits = solve_in_groups(gram, problems, rule, self.monitor.inner())
         del gram
-        release_unused(self.gram.device)  # the next chunk's matrix has another size
+        # the next chunk's matrix has another size
+        release_unused(self.gram.device, beyond=MOST_UNUSED)
         return fits
 
     def _shrink(self, chunk: int) -> None:

@@ -25,8 +25,9 @@ from separatrix.solvers.svm.working_set import ALPHA, SMALLEST_CURVATURE, solve_
 
 Tensor = Any
 TILE_ROWS, TILE_COLUMNS = 8, 128  # of a tile that one program gathers
-ADDED_ROWS, ADDED_COLUMNS = 8, 512  # of the matrix that one program adds at a time
+ADDED_ROWS, ADDED_COLUMNS = 16, 256  # of the matrix that one program adds at a time
 WARPS = 8  # of a program that solves a tile
+TWO_WARPS = tl.constexpr(64)  # smallest tile that is solved by more than one warp
 CURVATURE = tl.constexpr(SMALLEST_CURVATURE)
 
 
@@ -101,7 +102,7 @@ def add_rows(
     if runs_triton(F.device):
         grid = (len(problems), triton.cdiv(r, ADDED_COLUMNS))
         _add[grid](
-            F, storage, slots, columns, layout, problems, rows, steps, count,
+            F, storage, slots[rows], columns, layout, problems, steps, count,
             storage.shape[1], r, F.shape[1], rows.shape[1],
             ROWS=ADDED_ROWS, COLUMNS=ADDED_COLUMNS,
         )  # fmt: skip
@@ -129,25 +130,22 @@ def _gather(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _first(key_a, index_a, b_a, key_b, index_b, b_b):  # type: ignore[no-untyped-def]
-    """The larger key with what belongs to it; the lower index among equals."""
+def _first(key_a, index_a, key_b, index_b):  # type: ignore[no-untyped-def]
+    """The larger key and its index; the lower index among equals."""
     left = (key_a > key_b) | ((key_a == key_b) & (index_a < index_b))
-    return tl.where(left, key_a, key_b), tl.where(left, index_a, index_b), tl.where(left, b_a, b_b)
+    return tl.where(left, key_a, key_b), tl.where(left, index_a, index_b)
 
 
 @triton.jit
 def _second(  # type: ignore[no-untyped-def]
-    score_a, index_a, gain_a, b_a, curvature_a, worst_a,
-    score_b, index_b, gain_b, b_b, curvature_b, worst_b,
-):  # fmt: skip
-    """The larger score with what belongs to it, and the largest gain of all."""
+    score_a, index_a, gain_a, worst_a, score_b, index_b, gain_b, worst_b
+):
+    """The larger score with its index and gain, and the largest gain of all."""
     left = (score_a > score_b) | ((score_a == score_b) & (index_a < index_b))
     return (
         tl.where(left, score_a, score_b),
         tl.where(left, index_a, index_b),
         tl.where(left, gain_a, gain_b),
-        tl.where(left, b_a, b_b),
-        tl.where(left, curvature_a, curvature_b),
         tl.maximum(worst_a, worst_b),
     )
 
@@ -157,7 +155,11 @@ def _solve(  # type: ignore[no-untyped-def]
     tiles, diagonal, b_all, low_all, high_all, F, tol, max_steps, made,
     W: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
-    """One problem: the worst violator in I_up, with the row that lowers the objective most."""
+    """One problem: the worst violator in I_up, with the row that lowers the objective most.
+
+    Coefficients are in memory beside registers: the two of a step are read while its kernel rows are, and
+    need not go through the reductions, whose barriers order their writes and reads.
+    """
     problem = tl.program_id(0).to(tl.int64)
     k = tl.arange(0, W)
     own = problem * W
@@ -170,37 +172,39 @@ def _solve(  # type: ignore[no-untyped-def]
     going = step < most
     while going:
         key = tl.where(b < high, -f, -float("inf")).to(TYPE)
-        top, i, b_i = tl.reduce((key, k, b), 0, _first)
+        top, i = tl.reduce((key, k), 0, _first)
         i = i.to(tl.int32)
         row_i = tl.load(tile + i * W + k).to(TYPE)
         diag_i, high_i = tl.load(diagonal + own + i).to(TYPE), tl.load(high_all + own + i)
+        b_i = tl.load(b_all + own + i)
         gain = tl.where(b > low, tl.maximum(top + f, 0.0), 0.0).to(TYPE)
         curvature = tl.maximum(diag_i + diag - 2.0 * row_i, CURVATURE).to(TYPE)
-        score = gain * gain / curvature
-        _, j, gain_j, b_j, curvature_j, worst = tl.reduce(
-            (score, k, gain, b, curvature, gain), 0, _second
-        )
+        score, j, gain_j, worst = tl.reduce((gain * gain / curvature, k, gain, gain), 0, _second)
         j = j.to(tl.int32)
-        low_j = tl.load(low_all + own + j)
+        b_j, low_j = tl.load(b_all + own + j), tl.load(low_all + own + j)
         row_j = tl.load(tile + j * W + k).to(TYPE)
         going = (worst > least) & (gain_j > 0.0)
         bound_i, bound_j = high_i - b_i, b_j - low_j
-        t = gain_j.to(tl.float64) / curvature_j.to(tl.float64)
+        t = score.to(tl.float64) / tl.where(going, gain_j, 1.0).to(tl.float64)
         t = tl.minimum(tl.minimum(t, bound_i), bound_j)
         t = tl.where(going, t, 0.0)
         after_i = tl.where(going & (t == bound_i), high_i, b_i + t)
         after_j = tl.where(going & (t == bound_j), low_j, b_j - t)
+        tl.debug_barrier()  # all have read the coefficients that are replaced
+        tl.store(b_all + own + i, after_i)
+        tl.store(b_all + own + j, after_j)
+        if W < TWO_WARPS:  # reductions of one warp have no barrier
+            tl.debug_barrier()
         b = tl.where(k == i, after_i, tl.where(k == j, after_j, b))
         f += t.to(TYPE) * (row_i - row_j)
         step += tl.where(going, 1, 0)
         going = going & (step < most)
-    tl.store(b_all + own + k, b)
     tl.store(made + problem, step)
 
 
 @triton.jit(do_not_specialize=["n", "r", "stride"])
 def _add(  # type: ignore[no-untyped-def]
-    F, storage, slots, columns, layout, problems, rows, steps, count,
+    F, storage, positions, columns, layout, problems, steps, count,
     n, r, stride, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     number = tl.program_id(0).to(tl.int64)
@@ -215,9 +219,8 @@ def _add(  # type: ignore[no-untyped-def]
     while start < used:
         u = start + tl.arange(0, ROWS)
         used_row = u < used
-        row = tl.load(rows + number * w + u, mask=used_row, other=0)
+        position = tl.load(positions + number * w + u, mask=used_row, other=0).to(tl.int64)
         step = tl.load(steps + number * w + u, mask=used_row, other=0.0)
-        position = tl.load(slots + row).to(tl.int64)
         wanted = used_row[:, None] & inside[None, :]
         values = tl.load(
             storage + position[:, None] * n + of_matrix[None, :], mask=wanted, other=0.0
