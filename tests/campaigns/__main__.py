@@ -1,6 +1,8 @@
 """Run campaigns and write what came of them: `python -m tests.campaigns [NAME] [--minutes N]`.
 
-Each part runs in processes of its own: one that dies is a failure of the campaign, not its end.
+Each part runs in processes of its own: one that dies is a failure of the campaign, not its end. Where
+there are more workers than parts, several take turns with the trials of one part. On another machine,
+`NAME --more --keep FILE` writes the records into a file, and `--add FILE` here adds them to those kept.
 """
 
 import argparse
@@ -11,10 +13,10 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
-from tests.campaigns.campaign import Outcome
 from tests.campaigns.registry import CAMPAIGNS
-from tests.campaigns.table import Record, keep_records, next_number
+from tests.campaigns.table import Record, keep_records, next_number, records_of, write_records
 
 MOST_FAILURES = 20  # of a part are listed; all are counted
 
@@ -26,6 +28,11 @@ class PartRun:
         self.name, self.part, self.first, self.step = name, part, first, step
         self.trials, self.seconds = trials, seconds
         self.tried, self.failures = 0, []
+
+    @property
+    def reached(self):
+        """One more than the largest number of a trial."""
+        return self.first + self.step * (self.tried - 1) + 1 if self.tried else 0
 
     def run(self):
         """Start workers until all trials are done or the time is over."""
@@ -59,18 +66,21 @@ class PartRun:
         return number if worker.wait() else None
 
 
-def run_campaign(name, only, firsts, trials, minutes, workers):
-    """Run the parts of a campaign, some at a time, each for its share of the time."""
-    campaign = CAMPAIGNS[name]
-    parts = [part for part in campaign.parts() if only in (None, part)]
-    trials = min(trials or campaign.full, campaign.full)
-    copies = max(1, min(workers // len(parts), trials))  # workers of one part take turns
-    seconds = 60 * minutes * min(workers, copies * len(parts)) / (copies * len(parts))
-    runs = [
-        PartRun(name, part, firsts[part] + turn, copies, -(-(trials - turn) // copies), seconds)
-        for part in parts
+def part_runs(name, firsts, trials, minutes, workers):
+    """The parts of a campaign, each with its share of the time, in turns where cores are left."""
+    trials = min(trials or CAMPAIGNS[name].full, CAMPAIGNS[name].full)
+    copies = max(1, min(workers // len(firsts), trials))
+    seconds = 60 * minutes * min(workers, copies * len(firsts)) / (copies * len(firsts))
+    return [
+        PartRun(name, part, first + turn, copies, -(-(trials - turn) // copies), seconds)
+        for part, first in firsts.items()
         for turn in range(copies)
     ]
+
+
+def run_campaign(name, firsts, trials, minutes, workers, keep=None):
+    """Run parts of a campaign from these numbers on; the records, and also those so far in a file."""
+    runs = part_runs(name, firsts, trials, minutes, workers)
     waiting = list(runs)
 
     def work():
@@ -80,17 +90,43 @@ def run_campaign(name, only, firsts, trials, minutes, workers):
     threads = [threading.Thread(target=work) for _ in range(min(workers, len(runs)))]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
-    outcomes = {}
-    for part in parts:
+    while any(thread.is_alive() for thread in threads):
+        threads[0].join(1.0)
+        threads.append(threads.pop(0))
+        if keep:
+            write_records(records_of_runs(runs), keep)
+    for part in firsts:
         own = [run for run in runs if run.part == part]
-        failures = sorted(failure for run in own for failure in run.failures)
-        outcomes[part] = Outcome(sum(run.tried for run in own), failures)
-        say(f"{name} {part}: {outcomes[part].tried:,} tried, {len(failures)} failed")
+        failures = failures_of(own)
+        say(f"{name} {part}: {sum(run.tried for run in own):,} tried, {len(failures)} failed")
         for number, what in failures[:MOST_FAILURES]:
             say(f"    {number}: {what}")
-    return outcomes
+    return records_of_runs(runs)
+
+
+def failures_of(runs):
+    return sorted(failure for run in runs for failure in run.failures)
+
+
+def records_of_runs(runs):
+    """One record for each part of a campaign that has been tried."""
+    records = []
+    for part in dict.fromkeys(run.part for run in runs):
+        own = [run for run in runs if run.part == part]
+        failures = failures_of(own)
+        records.append(
+            Record(
+                campaign=own[0].name,
+                part=part,
+                tried=sum(run.tried for run in own),
+                failed=len(failures),
+                first=own[0].first,
+                date=datetime.now(UTC).date().isoformat(),
+                failures=[f"{number}: {what}" for number, what in failures[:3]],
+                end=max(run.reached for run in own),
+            )
+        )
+    return [record for record in records if record.tried]
 
 
 def say(line):
@@ -101,37 +137,32 @@ def main():
     parser = argparse.ArgumentParser(prog="make campaign", description=__doc__)
     parser.add_argument("name", nargs="?", choices=list(CAMPAIGNS), help="all if none is named")
     parser.add_argument("--minutes", type=float, default=10.0, help="for each campaign")
-    parser.add_argument("--part", help="only this part")
+    parser.add_argument("--part", nargs="+", help="only these parts")
     parser.add_argument("--from", dest="first", type=int, default=0, help="number of a trial")
     parser.add_argument("--more", action="store_true", help="go on where the kept results end")
     parser.add_argument("--trials", type=int, help="of each part")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--dry-run", action="store_true", help="do not write docs/reliability.md")
+    parser.add_argument("--keep", type=Path, help="a file of records, in place of the page")
+    parser.add_argument("--add", type=Path, nargs="+", help="files of records; nothing is run")
     given = parser.parse_args()
+    if given.add:
+        for path in given.add:
+            keep_records(records_of(path))
+        return
     failed = 0
     for name in [given.name] if given.name else CAMPAIGNS:
         firsts = {
             part: next_number(name, part) if given.more else given.first
             for part in CAMPAIGNS[name].parts()
+            if given.part is None or part in given.part
         }
-        outcomes = run_campaign(
-            name, given.part, firsts, given.trials, given.minutes, given.workers
-        )
-        failed += sum(len(outcome.failures) for outcome in outcomes.values())
-        if given.dry_run:
-            continue
-        keep_records(
-            Record(
-                campaign=name,
-                part=part,
-                tried=outcome.tried,
-                failed=len(outcome.failures),
-                first=firsts[part],
-                date=datetime.now(UTC).date().isoformat(),
-                failures=[f"{number}: {what}" for number, what in outcome.failures[:3]],
-            )
-            for part, outcome in outcomes.items()
-        )
+        if not firsts:
+            sys.exit(f"{name} has no such part; it has: {', '.join(CAMPAIGNS[name].parts())}")
+        records = run_campaign(name, firsts, given.trials, given.minutes, given.workers, given.keep)
+        failed += sum(record.failed for record in records)
+        if not (given.dry_run or given.keep):
+            keep_records(records)
     sys.exit(1 if failed else 0)
 
 

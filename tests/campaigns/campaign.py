@@ -49,13 +49,17 @@ class Outcome(NamedTuple):
     failures: list[tuple[int, str]]  # number of the trial, and what happened
 
 
+class NoMore(Exception):
+    """There is no trial of this number: a list of cases is at its end."""
+
+
 class TooSlow(BaseException):
     """A trial ran over its time; no handler of ordinary errors catches it."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise in Python code after that time; in compiled code that never returns, end the process.
+    """Raise in Python code after that time.
 
     A process that got less than half of a core is given more time, up to `PATIENCE` times as much.
     """
@@ -70,11 +74,9 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    faulthandler.dump_traceback_later(1.5 * PATIENCE * seconds, exit=True)
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
@@ -85,6 +87,8 @@ def run_one(trial: Trial, number: int, seconds: float) -> str | None:
         with time_limit(seconds), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trial(number)
+    except NoMore:
+        raise
     except (Exception, TooSlow) as error:
         said = " ".join(str(error).split())
         return f"{type(error).__name__}: {said[:300]}"
@@ -94,15 +98,30 @@ def run_one(trial: Trial, number: int, seconds: float) -> str | None:
 def run_part(
     trial: Trial, numbers: Iterator[int] | range, seconds: float, until: float = float("inf")
 ) -> Outcome:
-    """Run the trials of these numbers, or as many as there is time for."""
+    """Run the trials of these numbers, or as many as there are or as there is time for.
+
+    Compiled code that never returns ends the process.
+    """
     tried, failures = 0, list[tuple[int, str]]()
-    for number in numbers:
-        if tried and time.monotonic() > until:
-            break
-        tried += 1
-        found = run_one(trial, number, seconds)
-        if found is not None:
-            failures.append((number, found))
+    watched = -float("inf")
+    try:
+        for number in numbers:
+            now = time.monotonic()
+            if tried and now > until:
+                break
+            if (
+                now > watched + 1.0
+            ):  # a new thread for each trial would take longer than some trials
+                faulthandler.dump_traceback_later(1.5 * PATIENCE * seconds + 1.0, exit=True)
+                watched = now
+            found = run_one(trial, number, seconds)
+            tried += 1
+            if found is not None:
+                failures.append((number, found))
+    except NoMore:
+        pass
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     return Outcome(tried, failures)
 
 

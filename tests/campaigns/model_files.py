@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from tests.campaigns.campaign import Campaign, chosen
+from tests.campaigns.campaign import Campaign, NoMore, chosen
 from tests.modelfile.cases import CASES
 from tests.modelfile.hostile import (
     MEMORY,
@@ -115,20 +115,32 @@ def _swap_blocks(raw, rng):
 DAMAGES = (_flip, _flip, _burst, _truncate, _append, _splice, _swap_blocks)
 
 
+@cache
+def smallest():
+    """The smallest file of every kind of model."""
+    by_kind = {}
+    for own in range(2 * len(CASES)):
+        kind = str(maker().sources[own][0]["model"].get("kind"))
+        by_kind[kind] = min(by_kind.get(kind, content(own)), content(own), key=len)
+    return list(by_kind.values())
+
+
 def every_bit(number):
-    """Bit `number` of every case's file is flipped; then, the file is cut at that byte."""
-    for own in range(0, 2 * len(CASES), 2):
-        whole = content(own)
-        if number >= 8 * len(whole):
-            continue
-        flipped = bytearray(whole)
-        flipped[number // 8] ^= 1 << number % 8
-        for raw in (flipped, whole[: number // 8]):
-            path = folder() / "bit.model"
-            path.write_bytes(raw)
-            with suppress(ModelFileError):
-                load(path)
-                raise AssertionError(f"loaded silently, from {source(own)[0].name}")
+    """Each bit of one byte is flipped, and the file cut there, for all bytes of a file of each kind."""
+    for whole in smallest():
+        if number < len(whole):
+            break
+        number -= len(whole)
+    else:
+        raise NoMore
+    path = folder() / "bit.model"
+    for bit in range(9):
+        raw = bytearray(whole)
+        raw[number] ^= 1 << bit & 255
+        path.write_bytes(raw if bit < 8 else whole[:number])
+        with suppress(ModelFileError):
+            load(path)
+            raise AssertionError(f"loaded silently: byte {number}, bit {bit} of {len(whole)}")
 
 
 def hostile(number):

@@ -22,11 +22,16 @@ class Record:
     first: int
     date: str
     failures: list[str] = field(default_factory=list)
+    end: int = 0
+    """One more than the largest number; workers that take turns leave gaps before it."""
+
+    def __post_init__(self):
+        self.end = max(self.end, self.first + self.tried)
 
 
 def read_records():
     """All records, in the order of the campaigns."""
-    records = [Record(**one) for one in json.loads(RESULTS.read_text())] if RESULTS.exists() else []
+    records = records_of(RESULTS) if RESULTS.exists() else []
     order = list(CAMPAIGNS)
     return sorted(records, key=lambda one: order.index(one.campaign))
 
@@ -34,16 +39,27 @@ def read_records():
 def next_number(campaign, part):
     """The first trial of a part that was not run yet."""
     own = (one for one in read_records() if (one.campaign, one.part) == (campaign, part))
-    return max((one.first + one.tried for one in own), default=0)
+    return max((one.end for one in own), default=0)
 
 
 def extended(old, new):
     """A record with one that goes on where it ends; any other takes its place."""
-    if old is None or new.first != old.first + old.tried:
+    if old is None or new.first != old.end:
         return new
     tried, failed = old.tried + new.tried, old.failed + new.failed
     failures = [*old.failures, *new.failures]
     return replace(new, first=old.first, tried=tried, failed=failed, failures=failures)
+
+
+def write_records(records, path):
+    """Write records in JSON: of a campaign on another machine, or all that are kept."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([asdict(one) for one in records], indent=1) + "\n")
+
+
+def records_of(path):
+    """Records of such a file."""
+    return [Record(**one) for one in json.loads(path.read_text())]
 
 
 def keep_records(new):
@@ -53,8 +69,7 @@ def keep_records(new):
         if one.tried:
             key = one.campaign, one.part
             records[key] = extended(records.get(key), one)
-    known = list(records.values())
-    RESULTS.write_text(json.dumps([asdict(one) for one in known], indent=1) + "\n")
+    write_records(records.values(), RESULTS)
     before, _, rest = PAGE.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     PAGE.write_text(before + BEGIN + render(read_records()) + END + after)
@@ -73,7 +88,7 @@ def render(records):
             lines.append(f"| {campaign.title} | not run | | | `make campaign NAME={name}` | |")
             continue
         tried, failed = sum(one.tried for one in own), sum(one.failed for one in own)
-        most = max(one.first + one.tried for one in own)
+        most = max(one.end for one in own)
         first, last = min(one.first for one in own), max(one.date for one in own)
         numbers = f"{first} to {most - 1}"
         command = f"`make campaign NAME={name}`"

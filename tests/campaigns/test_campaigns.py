@@ -1,7 +1,7 @@
 """The first trials of every campaign; `make campaign` runs on from there."""
 
 import pytest
-from tests.campaigns.campaign import TooSlow, run_one, run_part
+from tests.campaigns.campaign import NoMore, TooSlow, run_one, run_part
 from tests.campaigns.registry import CAMPAIGNS
 from tests.campaigns.table import BEGIN, END, PAGE, Record, extended, read_records, render
 
@@ -67,6 +67,21 @@ def test_a_trial_without_end_is_a_failure():
     assert run_one(endless, 0, seconds=0.05) == "TooSlow: more than 0.05 s"
     assert issubclass(TooSlow, BaseException)
     assert not issubclass(TooSlow, Exception)  # no handler inside a trial catches it
+
+
+def test_a_list_of_cases_ends_the_run_without_a_failure():
+    def listed(number):
+        if number >= 3:
+            raise NoMore
+
+    assert run_part(listed, range(10), seconds=5.0) == (3, [])
+
+
+def test_a_run_goes_on_after_the_largest_number_of_workers_that_took_turns():
+    old = Record("kills", "fit", tried=5, failed=0, first=0, date="2026-01-01", end=8)
+    more = Record("kills", "fit", tried=2, failed=0, first=8, date="2026-01-02")
+    both = extended(old, more)
+    assert (both.tried, both.first, both.end) == (7, 0, 10)
 
 
 def test_the_page_shows_the_results_that_are_kept():

@@ -29,6 +29,8 @@ def main(name, part, first, step, trials, seconds):
         report(begin=number)
         until = min(time.monotonic() + SLICE, end)
         found = run_part(trial, range(number, last, step), campaign.seconds, until)
+        if not found.tried:
+            break  # a list of cases is at its end
         number += step * found.tried
         report(tried=found.tried, failures=found.failures, next=number)
 
