@@ -260,7 +260,7 @@ def test_samples_far_away_are_scored_in_the_precision_they_need(gpu, monkeypatch
 
     found = model.decision_function(far)
 
-    assert PREPARED[model].prepared.dtype == np.float32
+    assert PREPARED[model].floats[0].dtype == np.float32
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found[:150], near, atol=1e-3)
 
