@@ -195,7 +195,7 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
         self.support_ = fit.rows[rows].astype(np.int32)
         precomputed = isinstance(self.kernel_, Precomputed)
         vectors = np.empty((0, 0)) if precomputed else X[like(self.support_, X)]
-        self.support_vectors_ = vectors
+        self._keep_vectors(vectors)
         self._show_coefficients()
         self.n_iter_, self.stop_ = fit.n_iter, fit.stop
         self.fit_status_ = int(fit.stop != "tol")

@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from subprocess import CalledProcessError
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -295,6 +295,34 @@ def gpu_context(owner: str, device: Any) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
+@contextmanager
+def beside_other_work(device: Any) -> Iterator[None]:
+    """Run on a stream of its own if work of another thread is running on the same GPU.
+
+    For work whose results are NumPy: the memory of a tensor belongs to the stream it was made on.
+    """
+    if device is None or device.type != "cuda":
+        yield
+        return
+    import torch
+
+    with _running_lock:
+        alone = not _running.get(device)
+        _running[device] = _running.get(device, 0) + 1
+    try:
+        if alone:
+            yield
+            return
+        stream = torch.cuda.Stream(device)
+        stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(stream):
+            yield
+        stream.synchronize()
+    finally:
+        with _running_lock:
+            _running[device] -= 1
+
+
 def warn_once(message: str, about: str | None = None) -> None:
     """Warn only once per process for each message, or each `about`."""
     if (about or message) not in _warned:
@@ -303,6 +331,8 @@ def warn_once(message: str, about: str | None = None) -> None:
 
 
 _warned: set[str] = set()
+_running: dict[Any, int] = {}  # pieces of work on each GPU
+_running_lock = Lock()
 
 
 def dtype_of(array: Any) -> np.dtype[Any]:

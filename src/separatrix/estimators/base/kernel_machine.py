@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,7 +21,7 @@ from separatrix.kernels.gram.build import kernel_blocks
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.blocks import MEBIBYTE
-from separatrix.runtime.device import DevicePolicy, as_numpy, is_tensor, run_on
+from separatrix.runtime.device import DevicePolicy, as_numpy, device_name, is_tensor, run_on
 from separatrix.runtime.threads import thread_count
 from separatrix.types import Codes
 
@@ -27,6 +29,9 @@ MOST_MB = 2**40  # more than any machine has, and still a number of bytes
 LARGE_ROWS = 4096  # samples whose kernel matrix is large enough for a GPU
 LARGE_VALUES = 2**24  # kernel values of a prediction that are
 Found = TypeVar("Found")
+ON_DEVICE: WeakKeyDictionary[Any, Any] = (
+    WeakKeyDictionary()
+)  # support vectors of each Support on a GPU
 
 
 class TakesTensors(ClassifierMixin):
@@ -50,23 +55,36 @@ class KernelMachine(Estimator):
     device: str  # of estimators that can run on a GPU
     kernel_: Any  # a Kernel
     support_: Codes
-    _vectors: Any  # shape: (s, d); a tensor on the device of a fit until NumPy is asked for
+
+    @cached_property
+    def support_vectors_(self) -> Any:
+        """The support vectors, (s, d): those of a fit on a GPU are copied when they are asked for."""
+        support = self.__dict__.get("_support")
+        if support not in ON_DEVICE:
+            raise AttributeError("support_vectors_")
+        ON_DEVICE[support] = as_numpy(ON_DEVICE[support])
+        return ON_DEVICE[support]
 
     @property
-    def support_vectors_(self) -> Any:
-        """The support vectors, (s, d)."""
-        if "_vectors" not in self.__dict__:
-            raise AttributeError("support_vectors_")
-        self._vectors = as_numpy(self._vectors)
-        return self._vectors
+    def _vectors(self) -> Any:
+        """The support vectors where they are: a tensor, or as `support_vectors_`."""
+        if "support_vectors_" in self.__dict__:
+            return self.support_vectors_
+        return ON_DEVICE[self.__dict__["_support"]]
 
-    @support_vectors_.setter
-    def support_vectors_(self, vectors: Any) -> None:
-        self._vectors = vectors
+    def _keep_vectors(self, vectors: Any) -> None:
+        """Set the support vectors of `_support`; a tensor on a GPU stays there until they are asked for."""
+        self.__dict__.pop("support_vectors_", None)
+        if device_name(vectors) == "cpu":
+            self.support_vectors_ = as_numpy(vectors)
+        else:
+            ON_DEVICE[self.__dict__["_support"]] = vectors
 
     def __getstate__(self) -> dict[str, Any]:
+        if "support_vectors_" not in self.__dict__ and self.__dict__.get("_support") in ON_DEVICE:
+            _ = self.support_vectors_
         state: dict[str, Any] = super().__getstate__()
-        return {**state, "_vectors": as_numpy(state["_vectors"])} if "_vectors" in state else state
+        return state
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a kernel object inside as `kernel__gamma`."""

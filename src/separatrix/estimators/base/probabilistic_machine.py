@@ -119,7 +119,7 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
         self.support_: Codes = order[rows].astype(np.int32)
         precomputed = isinstance(self.kernel_, Precomputed)
         vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
-        self.support_vectors_ = vectors
+        self._keep_vectors(vectors)
         self._show_coefficients()
 
 

@@ -16,7 +16,7 @@ from separatrix.estimators.calibration import Calibration, fit_calibration
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.prepared import TOLERANCE
-from separatrix.runtime.device import as_numpy
+from separatrix.runtime.device import as_numpy, beside_other_work
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
@@ -160,20 +160,21 @@ def solve_svc(
         )
 
     problems = [SvmProblem(side, box) for side in sides.T]
-    gram, fits, tolerance = solve_in_precision(
-        build_gram,
-        problems,
-        options,
-        lambda gram: _last_starts(problems, last_fits, gram, order),
-        monitor,
-    )
-    require_separable(fits)
-    support = Support.of(fits, k, options.multi_class, segments=segments)
-    calibration = None
-    if options.calibration:
-        y = train.y[order]
-        calibration = _calibrate(gram, y, weights, box, support, options, random(), monitor)
-    return SvcState(order, support, fits, calibration, repr(gram), tolerance)
+    with beside_other_work(device):
+        gram, fits, tolerance = solve_in_precision(
+            build_gram,
+            problems,
+            options,
+            lambda gram: _last_starts(problems, last_fits, gram, order),
+            monitor,
+        )
+        require_separable(fits)
+        support = Support.of(fits, k, options.multi_class, segments=segments)
+        calibration = None
+        if options.calibration:
+            y = train.y[order]
+            calibration = _calibrate(gram, y, weights, box, support, options, random(), monitor)
+        return SvcState(order, support, fits, calibration, repr(gram), tolerance)
 
 
 def solve_in_precision(

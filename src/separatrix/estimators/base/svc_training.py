@@ -206,7 +206,7 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         if vectors is None:
             precomputed = isinstance(self.kernel_, Precomputed)
             vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
-        self.support_vectors_ = vectors
+        self._keep_vectors(vectors)
         self._show_coefficients()
         first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
         self.class_weight_ = train.class_weights[order][first]

@@ -19,6 +19,7 @@ from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.device import free_bytes
 from separatrix.runtime.progress import bar
 from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.runtime.threads import in_threads, thread_count
@@ -28,6 +29,8 @@ from separatrix.validation import require_choice
 JITTERS = (1, 2)
 DEGREE, C = 9, 2.0
 BLOCK = 2048  # images per thread at a time
+MOST_AT_ONCE = 3  # boundaries that a GPU trains: of more the steps are no faster
+ROOM = 0.8  # of the free memory of a GPU, for their kernel matrices
 
 
 class Stage(NamedTuple):
@@ -170,30 +173,54 @@ def train_first(digits: DigitImages, model: SVC, what: str) -> tuple[StageResult
 def train_on_copies(
     digits: DigitImages, model: SVC, what: str, support: TrainedSupport, pixels: int
 ) -> StageResult:
-    """Train each boundary on its support vectors and their copies, and predict the test part."""
+    """Train each boundary on its support vectors and their copies, and predict the test part.
+
+    A GPU trains several boundaries at a time, if their kernel matrices fit: steps of one use little of it.
+    """
     copies, classes = len(shifts_within(pixels)), np.unique(digits.labels)
-    X_test = _unit_rows(digits.test)
-    used = np.zeros((copies, len(support.rows)), dtype=bool)
-    seconds, grams, scores = np.zeros(2), [], []
-    for number, own in enumerate(support.own):
-        positions = np.flatnonzero(own)
-        labels = digits.labels[support.rows[positions]]
-        one_of_many = len(support.own) > 1
+    one_of_many = len(support.own) > 1
+
+    def train(number: int) -> SVC:
+        rows = support.rows[support.own[number]]
+        labels = digits.labels[rows]
         labels = labels == classes[number] if one_of_many else labels
-        X = _unit_rows(jittered(digits.images[support.rows[positions]], pixels))
-        model = clone(model)
-        with ResourceUsage() as fitting:
-            model.fit(X, np.tile(labels, copies))
-        with ResourceUsage() as predicting:
-            scores.append((model.decision_function if one_of_many else model.predict)(X_test))
-        seconds += fitting.seconds, predicting.seconds
-        grams.append((len(X), model.gram_))
+        X = _unit_rows(jittered(digits.images[rows], pixels))
+        fitted: SVC = clone(model).fit(X, np.tile(labels, copies))
+        return fitted
+
+    X_test = _unit_rows(digits.test)
+    at_once = _fits_at_once(model, X_test, copies * int(support.own.sum(axis=1).max()))
+    with ResourceUsage() as fitting:
+        models = in_threads(train, range(len(support.own)), threads=at_once)
+    with ResourceUsage() as predicting:
+        scores = [
+            (model.decision_function if one_of_many else model.predict)(X_test) for model in models
+        ]
+    used = np.zeros((copies, len(support.rows)), dtype=bool)
+    for model, own in zip(models, support.own, strict=True):
+        positions = np.flatnonzero(own)
         move, position = np.divmod(np.asarray(model.support_), len(positions))
         used[move, positions[position]] = True
     predicted = scores[0] if len(scores) == 1 else classes[np.argmax(scores, axis=0)]
-    fit, predict = seconds.tolist()
-    stage = Stage(what, used.size, int(used.sum()), fit, predict, _error(predicted, digits))
-    return StageResult(stage, predicted, max(grams)[1], moves=used.sum(axis=1))
+    largest = max(models, key=lambda model: int(model.shape_fit_[0]))
+    stage = Stage(
+        what,
+        used.size,
+        int(used.sum()),
+        fitting.seconds,
+        predicting.seconds,
+        _error(predicted, digits),
+    )
+    return StageResult(stage, predicted, largest.gram_, moves=used.sum(axis=1))
+
+
+def _fits_at_once(model: SVC, X: Matrix, rows: int) -> int:
+    """Models of so many samples that are trained at a time: as many kernel matrices as fit on a GPU."""
+    device = model._training_policy(X, model.kernel).choose()
+    if device is None:
+        return 1
+    matrix = rows**2 * np.dtype(np.float32).itemsize
+    return int(np.clip(ROOM * free_bytes(device) // max(1, matrix), 1, MOST_AT_ONCE))
 
 
 def merge_boundaries(support: TrainedSupport) -> TrainedSupport:
