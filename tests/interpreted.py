@@ -115,7 +115,7 @@ def at_least_mask(array, row, start, least):
 
 def squared_distance(X, row, Q, i, limit):
     gap = X[row].astype(np.float64) - Q[i]
-    return float(gap @ gap)
+    return float((gap * gap).sum())  # BLAS may multiply and add with one rounding
 
 
 def absolute_distance(X, row, Q, i, limit):
@@ -137,7 +137,8 @@ def boxes_within_mask(boxes, b, queries, i, limit, p, found):
     low, high, margins = boxes[b, :-1:2], boxes[b, 1::2], boxes[b, -1]
     query = queries[i][:, None]
     total = _norm(np.maximum(np.maximum(low - query, query - high), 0.0), p)
-    found[:] = (np.sqrt(total) if p == 2 else total) - margins
+    with np.errstate(invalid="ignore"):  # a box without rows is infinitely far, its margin infinite
+        found[:] = (np.sqrt(total) if p == 2 else total) - margins
     return _mask(found <= limit)
 
 

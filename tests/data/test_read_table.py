@@ -13,6 +13,7 @@ import pytest
 from tests.data.formats.samples import ARFF, JSON_LINES, parquet
 
 from separatrix.data.data_table import DataTable
+from separatrix.data.encodings import detect_encoding
 from separatrix.data.formats.cells import RecordSplitter
 from separatrix.data.read import read
 from separatrix.data.read_table import as_matrix, read_table, table_of
@@ -54,6 +55,25 @@ def test_encodings_are_detected(write, encoding):
         if encoding == "latin-1"
         else []
     )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("word", ["Zürich", "Łódź", "Санкт-Петербург", "Ηράκλειο"])
+def test_utf16_without_a_mark_is_detected_in_any_alphabet(write, encoding, word):
+    path = write("x;class\n" + f"{word};1\n{word[::-1]};2\n" * 4, encoding=encoding)
+
+    assert shown(read_table(path))[:2] == [[word], [word[::-1]]]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *(b"ha\0\ts=", b"\0\tspam", b"a\0\tb\0\tc\0\td", b"1\0", b"\0\0\0\0\0\0\0\0\0\0"),
+        *(b"ham\thello\0\nspam\tbuy\0\n", b"a\0b\0c\0\x01\0d\0", b"x,y\n1\0,2\n" * 50),
+    ],
+)
+def test_a_few_nul_bytes_do_not_make_a_text_utf16(head):
+    assert detect_encoding(head) == "utf-8"
 
 
 def test_bytes_that_are_not_utf8_far_down_and_undefined_ones_are_read(write, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import IO
 
 from separatrix.errors import ParameterError
@@ -19,7 +20,11 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_ZERO_SHARE = 0.3  # of every second byte, in UTF-16 text without a byte order mark
+_PLAIN_SHARE = 0.7  # of characters below 256, in UTF-16 text without a byte order mark
+_ALPHABET_SHARE = 0.2  # of the same (digits, separators) among letters of another alphabet
+_LETTERS_PER_PAGE = 8  # of another alphabet, for each high byte
+_FEWEST = 4  # such characters: a shorter text with a NUL may as well be UTF-8
+_CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _BLOCK = 1 << 20
 
 
@@ -34,16 +39,38 @@ def detect_encoding(head: bytes) -> str:
     for bom, encoding in _BOMS.items():
         if head.startswith(bom):
             return encoding
-    pairs = len(head) // 2
-    if b"\0" in head and pairs:
-        zeros = [head[start : 2 * pairs : 2].count(0) / pairs for start in (0, 1)]
-        if max(zeros) > _ZERO_SHARE and min(zeros) < 0.05:
-            return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    for encoding in ("utf-16-le", "utf-16-be") if b"\0" in head else ():
+        if _reads_as_utf16(head, encoding):
+            return encoding
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut off
     except UnicodeDecodeError:
         return FALLBACK
     return "utf-8"
+
+
+def _reads_as_utf16(head: bytes, encoding: str) -> bool:
+    """Whether bytes without a byte order mark can hardly be anything but text in UTF-16.
+
+    A NUL or two in another text are not enough: the high byte of most characters must be zero, or the
+    other characters share a few high bytes, as those of one alphabet do; none may be a control
+    character other than white space.
+
+    >>> _reads_as_utf16(b"ha\\0\\ts=", "utf-16-be"), _reads_as_utf16(b"\\0a\\0,\\0b\\0c", "utf-16-be")
+    (False, True)
+    """
+    start = 1 if encoding == "utf-16-le" else 0
+    high = head[start : len(head) // 2 * 2 : 2]
+    plain, others = high.count(0), high.replace(b"\0", b"")
+    if plain < max(_FEWEST, _PLAIN_SHARE * len(high)):
+        alphabet = len(others) >= _LETTERS_PER_PAGE * len(set(others))
+        if plain < max(_FEWEST, _ALPHABET_SHARE * len(high)) or not alphabet:
+            return False
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head)  # the last may be cut off
+    except UnicodeDecodeError:
+        return False
+    return not _CONTROL.search(text)
 
 
 def require_encoding(owner: str, encoding: str | None) -> None:

@@ -84,7 +84,8 @@ TARGET = f.Struct(
 
 
 def _check_text(block: Any, at: str) -> None:
-    s.require(0 < block.scale < LARGEST_SCALE, f"{at}.scale", "above 0", block.scale)
+    meant = f"above 0 and below {LARGEST_SCALE:g}"
+    s.require(0 < block.scale < LARGEST_SCALE, f"{at}.scale", meant, block.scale)
 
 
 TEXT = f.Struct(
