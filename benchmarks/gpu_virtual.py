@@ -30,6 +30,6 @@ def virtual():
     best = min(stages, key=lambda stage: stage.error)
     rows += [
         Row("lowest test error %", f"{best.error:.2f} ({best.what})", f"published {PUBLISHED}", "-", "at most 0.70"),
-        Row("the full experiment, all stages", f"{times[1]:.1f} s (first run {times[0]:.1f} s)", "-", "-", "under 60 s"),
+        Row("the full experiment, all stages", f"{times[1]:.1f} s (first run {times[0]:.1f} s)", "-", "-", "20 s"),
     ]  # fmt: skip
     return rows, [], {"seconds": times, "stages": [stage._asdict() for stage in stages]}

@@ -537,3 +537,35 @@ for device in ("auto", "cpu"):
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_support_vectors_of_tensors_are_copied_when_they_are_asked_for(gpu, monkeypatch):
+    monkeypatch.setattr("separatrix.estimators.base.kernel_machine.device_name", lambda _: "cuda:0")
+    model, plain = SVC(device="cuda").fit(TENSOR, Y), SVC().fit(X, Y)
+    assert "support_vectors_" not in vars(model)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    assert "support_vectors_" not in vars(model)
+    for same in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(vars(same)["support_vectors_"], plain.support_vectors_)
+    assert model.support_vectors_ is model.support_vectors_
+
+
+def test_a_fit_that_fails_keeps_support_vectors_that_were_not_copied(gpu, monkeypatch):
+    monkeypatch.setattr("separatrix.estimators.base.kernel_machine.device_name", lambda _: "cuda:0")
+    model = SVC(device="cuda").fit(TENSOR, Y)
+    expected = model.predict(X)
+
+    def refuse(*_):
+        raise DataError("after all is kept")
+
+    monkeypatch.setattr("separatrix.estimators.base.svc_training.warn_if_unfinished", refuse)
+    with pytest.raises(DataError, match="after all"):
+        model.fit(TENSOR[:100], Y[:100])
+
+    np.testing.assert_array_equal(model.predict(X), expected)
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+
+
+def test_support_vectors_before_a_fit_are_an_attribute_error():
+    with pytest.raises(AttributeError, match="support_vectors_"):
+        _ = SVC().support_vectors_

@@ -136,3 +136,21 @@ def test_the_laplacian_kernel_is_that_of_the_cpu():
     np.testing.assert_allclose(features.set_params(device="cuda").transform(X), mapped, atol=1e-6)
     with refused(DeviceError, "sparse samples", "Laplacian"):
         s.SVC(kernel=Laplacian(0.01), device="cuda").fit(csr_array(X), y)
+
+
+def test_other_samples_are_bytes_too_if_they_are_on_the_grid():
+    from separatrix.kernels.gram.device_bytes import prepare_bytes
+
+    rng, kernel = np.random.default_rng(4), Gaussian(3e-6)
+    X = rng.integers(0, 200, size=(2100, 300)).astype(np.uint8)
+    vectors = prepare_bytes(kernel, tensor(X), tolerance=1e-3)
+    others = rng.integers(0, 256, size=(40, 300)).astype(np.float32)
+    assert vectors.serves(kernel, tensor(others), 1e-3)
+    values = vectors.like(tensor(others)).kernel_values(kernel, vectors)
+    squares = ((others[:, None].astype(float) - X[:50]) ** 2).sum(axis=2)
+    expected = np.exp(-kernel.gamma * squares)
+    np.testing.assert_allclose(backends.as_numpy(values)[:, :50], expected, rtol=1e-5)
+    for value in (0.5, 256.0, -1.0, np.nan, np.inf):
+        with case(value):
+            others[3, 7] = value
+            assert not vectors.serves(kernel, tensor(others), 1e-3)

@@ -298,3 +298,21 @@ def test_absolute_distances_are_those_of_torch():
     X, Z = rng.normal(size=(70, 9)), rng.normal(size=(130, 9))
     (there, *_), (here, *_) = both(device_epilogues, "absolute_distances", X, Z)
     np.testing.assert_allclose(there, here, rtol=1e-13)
+
+
+def test_gaussians_are_summed_from_products_as_from_their_values():
+    from separatrix.kernels.gram import device_sums
+
+    rng = np.random.default_rng(11)
+    for p, u, m in ((1, 300, 70), (3, 13, 600)):
+        with case(p, u, m):
+            A, B = (rng.normal(size=(count, 5)).astype(np.float32) for count in (u, m))
+            steps, squares = rng.normal(size=(p, u)), [(part**2).sum(axis=1) for part in (A, B)]
+            found = []
+            for stands_in in (False, True):
+                given = tensor(A @ B.T), tensor(steps), 0.3, *(tensor(part) for part in squares)
+                with without_triton(device_sums) if stands_in else nullcontext():
+                    found.append(backends.as_numpy(device_sums.sum_rows(*given)))
+            exact = steps @ np.exp(-0.3 * ((A[:, None] - B) ** 2).sum(axis=2))
+            np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-5)
+            np.testing.assert_allclose(found[0], exact, rtol=0, atol=1e-5)

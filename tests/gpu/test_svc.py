@@ -1,6 +1,8 @@
 """SVC on a card beside SVC on the CPU."""
 
+import copy
 import os
+import pickle
 import tempfile
 
 import numpy as np
@@ -9,6 +11,7 @@ from tests.gpu.certificates import boundaries, certificate, require_same_machine
 
 from separatrix import SVC, load, save
 from separatrix.kernels import Gaussian, Normalized, Polynomial
+from separatrix.runtime.device import as_numpy
 
 KERNELS = (
     {"kernel": "rbf", "gamma": 0.02},
@@ -186,3 +189,47 @@ def test_mnist_is_learned_as_on_the_cpu():
     from_tensors = SVC(gamma=0.02, C=10, device="cuda").fit(tensor(X), tensor(y))
     guessed = from_tensors.predict(tensor(asked)).cpu().numpy()
     assert abs(np.mean(guessed == answers) - here.score(asked, answers)) <= 0.001
+
+
+def test_support_vectors_stay_on_the_card_until_they_are_asked_for():
+    X, y = digits(size(700, 400))
+    there = tensor(X.astype(np.float32))
+    model = SVC(C=10, gamma=1e-3, device="cuda").fit(there, y)
+    scores = model.decision_function(there)
+    if size(True, False):
+        assert "support_vectors_" not in vars(model)
+    copied = pickle.loads(pickle.dumps(model))
+    for same in (model, copied, copy.copy(model)):
+        np.testing.assert_array_equal(same.support_vectors_, X[model.support_])
+        np.testing.assert_array_equal(as_numpy(same.decision_function(there)), as_numpy(scores))
+
+
+def test_recorded_rounds_are_those_that_are_not():
+    from separatrix.runtime import device_graph
+
+    X, y = clouds(size(9000, 300), 8)
+    found, before = [], device_graph.EAGER_CALLS
+    for calls in (before, 10**9):
+        device_graph.EAGER_CALLS = calls
+        try:
+            found.append(SVC(C=10, tol=1e-5, device="cuda").fit(X, y))
+        finally:
+            device_graph.EAGER_CALLS = before
+    np.testing.assert_array_equal(found[0].dual_coef_, found[1].dual_coef_)
+    np.testing.assert_array_equal(found[0].n_iter_, found[1].n_iter_)
+
+
+def test_pixels_are_predicted_as_bytes_and_others_as_floats():
+    from separatrix.estimators.base.device_support import PREPARED
+
+    X, y, asked, _ = mnist(size(6000, 500))
+    here, there = both(X, y, gamma=0.02, C=10)
+    for samples, whole in ((asked, True), (asked + 0.01, False), (2.0 * asked, False)):
+        samples = samples[: size(1000, 50)].astype(np.float32)
+        with case(whole):
+            expected = here.decision_function(samples)
+            np.testing.assert_allclose(there.decision_function(samples), expected, atol=1e-3)
+            if size(True, False):
+                kept = PREPARED[there]
+                assert kept.whole is not None
+                assert kept.whole.serves(there.kernel_, tensor(samples), 1e-3) == whole

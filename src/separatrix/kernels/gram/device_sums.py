@@ -36,9 +36,8 @@ def sum_rows(
 
     With gamma the tile holds inner products, and Gaussians of them and of squared norms are summed.
     """
-    gaussian = gamma is not None
     if not runs_triton(tile.device):
-        if gaussian:
+        if gamma is not None:
             exp_of_distances(tile, sx, sz, gamma)
         return steps @ tile.to(torch.float64)
     (u, m), p = tile.shape, len(steps)
@@ -46,14 +45,13 @@ def sum_rows(
     sums = torch.empty((parts, p, m), dtype=torch.float64, device=tile.device)
     problems = min(triton.next_power_of_2(p), MOST_SUMS)
     columns = ADDED_COLUMNS // problems
-    numbers = (
-        (sx.to(tile.dtype).contiguous(), sz.to(tile.dtype).contiguous(), *scalars(tile, gamma))
-        if gaussian
-        else (tile, tile, tile)
-    )
+    numbers = [tile] * 3  # not read
+    if gamma is not None:
+        norms = (part.to(tile.dtype).contiguous() for part in (sx, sz))
+        numbers = [*norms, *scalars(tile, gamma)]
     _sum_rows[(triton.cdiv(m, columns), triton.cdiv(p, problems), parts)](
         sums, tile, steps.contiguous(), *numbers, u, m, p, tile.stride(0),
-        PROBLEMS=problems, ROWS=ADDED_ROWS, COLUMNS=columns, PART=SUMMED_ROWS, GAUSSIAN=gaussian,
+        PROBLEMS=problems, ROWS=ADDED_ROWS, COLUMNS=columns, PART=SUMMED_ROWS, GAUSSIAN=gamma is not None,
     )  # fmt: skip
     return sums.sum(dim=0)
 
