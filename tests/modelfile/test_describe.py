@@ -14,7 +14,7 @@ from tests.modelfile.hostile import signed, split_file
 import separatrix as sx
 from separatrix.errors import ModelFileError
 from separatrix.modelfile import files
-from separatrix.modelfile.describe import escape_markdown
+from separatrix.modelfile.describe import escape_markdown, was_trained_on
 
 
 def described(model, path, **more):
@@ -100,6 +100,32 @@ def test_names_of_features_are_there(path):
     assert "4: a\\|b, &lt;script&gt;, c\\\\nd, \\`e\\`" in str(found)
     assert "<script>" not in str(found)
     assert escape_markdown("\x1b[31m") == "\\\\x1b\\[31m"
+
+
+@pytest.mark.parametrize("model", [5, {}, {"model": {"kind": "SVC", "params": {}}}])
+def test_what_holds_no_fitted_model_is_not_described(model, path):
+    document, _ = split_file(StandardScaler().fit(X), path)
+    path.write_bytes(signed({**document, "model": model}, {}))
+    with pytest.raises(ModelFileError, match="`model` must be a fitted model"):
+        sx.describe(path)
+
+
+def test_a_table_of_markdown_has_its_rule_below_the_heading(path):
+    lines = sx.describe(sx.save(sx.GaussianNB().fit(X, Y), path)).markdown().splitlines()
+    rules = [i for i, line in enumerate(lines) if line.startswith("|---")]
+    assert rules
+    for at in rules:
+        assert lines[at - 1].startswith("|")
+        assert not lines[at - 2].startswith("|")
+
+
+def test_the_data_of_a_file_are_known_by_their_hash(path):
+    model = sx.GaussianNB().fit(X, Y)
+    sx.save(model, path, data=(X, Y))
+    assert was_trained_on(path, model, X, Y)
+    assert not was_trained_on(path, model, X, Y[::-1])
+    assert not was_trained_on(path, model, X + 1e-9, Y)
+    assert not was_trained_on(sx.save(model, path), model, X, Y)
 
 
 def test_a_slim_file_says_so(path):

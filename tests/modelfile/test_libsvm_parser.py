@@ -47,6 +47,65 @@ def good(tmp_path):
     return path
 
 
+TWO = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 2
+total_sv 3
+rho 0.125
+label 4 -3
+nr_sv 2 1
+SV
+0.5 1:0.25 3:-1
+0.75 1:1e-3 2:0.5
+-1.25 2:.5
+"""
+
+
+def plain_scores(text, X):
+    """Scores of all pairs as LIBSVM defines them: above 0 for the class whose label comes first."""
+    head, _, body = text.partition("SV\n")
+    said = dict(line.split(" ", 1) for line in head.splitlines())
+    k, rho = int(said["nr_class"]), [float(word) for word in said["rho"].split()]
+    ends = np.cumsum([0, *map(int, said["nr_sv"].split())])
+    coefs, vectors = [], np.zeros((ends[-1], X.shape[1]))
+    for row, line in enumerate(body.splitlines()):
+        words = line.split()
+        coefs.append([float(word) for word in words[: k - 1]])
+        for word in words[k - 1 :]:
+            vectors[row, int(word.split(":")[0]) - 1] = float(word.split(":")[1])
+    K = np.exp(-float(said["gamma"]) * ((X[:, None] - vectors) ** 2).sum(axis=-1))
+    scores = []
+    for a in range(k):
+        for b in range(a + 1, k):
+            first, second = slice(ends[a], ends[a + 1]), slice(ends[b], ends[b + 1])
+            score = K[:, first] @ np.array(coefs)[first, b - 1]
+            scores.append(score + K[:, second] @ np.array(coefs)[second, a] - rho[len(scores)])
+    return np.array(scores).T, [int(word) for word in said["label"].split()]
+
+
+@pytest.mark.parametrize("text", [TWO, GOOD], ids=["two classes", "three classes"])
+def test_a_file_means_what_the_format_says(text, good):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    scores, labels = plain_scores(text, X)
+    pairs = [(a, b) for a in range(len(labels)) for b in range(a + 1, len(labels))]
+    votes = np.zeros((40, len(labels)))
+    for score, (a, b) in zip(scores.T, pairs, strict=True):
+        votes[np.arange(40), np.where(score > 0, a, b)] += 1
+    good.write_text(text)
+
+    model = load_libsvm(good, n_features=3)
+
+    assert model.predict(X).tolist() == [labels[i] for i in votes.argmax(axis=1)]
+    assert len(set(model.predict(X).tolist())) > 1
+    save_libsvm(model, good)
+    np.testing.assert_allclose(
+        sorted(np.abs(plain_scores(good.read_text(), X)[0]).T.tolist()),
+        sorted(np.abs(scores).T.tolist()),
+        rtol=1e-12,
+    )
+
+
 @needs_svm_predict
 @pytest.mark.parametrize("text", [GOOD, PRECOMPUTED, GOOD.replace("\n", "\r\n")])
 def test_the_small_files_of_these_tests_are_good(text, good):

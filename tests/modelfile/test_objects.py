@@ -15,7 +15,7 @@ from tests.modelfile.cases import (
     WORDS,
     answers,
 )
-from tests.modelfile.hostile import refused, refused_after, split_file
+from tests.modelfile.hostile import refused, refused_after, signed, split_file
 from tests.modelfile.test_files import assert_like, same
 
 import separatrix as sx
@@ -282,3 +282,26 @@ def test_features_of_every_kernel_are_the_same(name, path):
             np.testing.assert_array_equal(
                 getattr(found, part), getattr(expected, part), strict=True
             )
+
+
+COUNTED = [
+    ("svc-on-subsequence", "@.support_vectors_.numbers", "numbers and {words} words; found"),
+    ("features-subtrees", "@.vocabulary_.cuts", "must be of {tables} tables; found {fewer}"),
+]
+
+
+@pytest.mark.parametrize(("name", "where", "said"), COUNTED, ids=["tokens", "tables"])
+def test_a_refusal_says_how_many_there_must_be(name, where, said, path):
+    document, tensors = split_file(BY_NAME[name].fitted(), path)
+    array = f"model{where[1:]}"
+    counts = {}
+    if "numbers" in where:
+        kinds = tensors[array.replace("numbers", "kinds")]
+        counts["words"] = len(kinds) - len(tensors[array])
+    else:
+        counts["tables"] = len(document["model"]["state"]["vocabulary_"]["tables"])
+        counts["fewer"] = counts["tables"] - 1
+    tensors[array] = tensors[array][:-1] if "numbers" in where else np.delete(tensors[array], 1)
+    path.write_bytes(signed(document, tensors))
+    with pytest.raises(ModelFileError, match=said.format(**counts)):
+        sx.load(path)

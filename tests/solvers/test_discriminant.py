@@ -3,6 +3,7 @@ import pytest
 from scipy.linalg import pinvh
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf as their_ledoit_wolf
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as TheirLda
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.solvers.discriminant import (
@@ -239,3 +240,14 @@ def test_signs_are_settled_by_the_direction_then_by_the_largest_entry():
 def test_rows_of_each_class_are_in_order():
     rows = class_rows(np.array([2, 0, 2, 0]), 3)
     assert [part.tolist() for part in rows] == [[1, 3], [], [0, 2]]
+
+
+def test_axes_by_eigenvalues_say_their_share_of_the_scatter_between_classes():
+    block = problem(3)
+    found = moments(block)
+    mean, priors = found.mean, found.weight / found.weight.sum()
+    C = within_covariance(found, priors)
+    rules = solve_eigen(C, total_covariance(found), mean, priors)
+    peer = TheirLda(solver="eigen").fit(block.X, block.y)
+    np.testing.assert_allclose(rules.ratio[:2], peer.explained_variance_ratio_, rtol=1e-9)
+    assert rules.ratio.sum() == pytest.approx(1.0)

@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.optimize import minimize
 from separatrix.kernels import Gaussian, Linear, Polynomial
 from separatrix.kernels.gram import HeldGram
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers import kernel_combination
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.kernel_combination import (
     Planes,
@@ -147,3 +149,12 @@ def test_weights_are_projected_to_the_nearest_below_the_level():
     np.testing.assert_allclose(planes.project(some, 2.0, np.array([0.0, 1.0])), some, atol=1e-6)
     found = planes.project(some, 1.0, np.array([0.0, 1.0]))
     np.testing.assert_allclose(found, [0.5, 0.5], atol=1e-6)
+
+
+def test_without_a_lower_bound_all_kernels_weigh_the_same(monkeypatch):
+    failed = SimpleNamespace(success=False)
+    monkeypatch.setattr(kernel_combination, "linprog", lambda *_, **__: failed)
+    planes = kernel_combination.Planes([1.0], [np.array([1.0, 2.0, 3.0, 4.0])])
+    bound, weights = planes.lower_bound()
+    assert bound == -np.inf
+    assert weights.tolist() == [0.25] * 4

@@ -141,3 +141,13 @@ def test_a_sample_the_fit_hangs_on_counts_as_mistaken():
     )
     assert found.mistaken.tolist() == [1.0]
     assert np.isposinf(found.squares).all()
+
+
+def test_equal_scores_of_several_classes_are_no_mistake():
+    X, y = np.zeros((6, 2)), np.array([0, 0, 1, 1, 2, 2])
+    normal = normal_of(X, y, np.ones(6), 3)
+    spectrum = spectrum_of(normal)
+    more = {"spectrum": spectrum, "target_mean": normal.target_mean, "ridges": np.array([1.0])}
+    Z = spectrum.positions(X, normal.mean)
+    found = leave_one_out(Z, y, np.ones(6), total=1e300, **more)  # nothing changes without one row
+    assert found.mistaken.tolist() == [0.0]

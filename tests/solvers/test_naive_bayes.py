@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 from scipy.stats import norm
 
+from separatrix.errors import DataError
 from separatrix.runtime.sums import shared_rows
 from separatrix.solvers.moments import merge as merged_moments
 from separatrix.solvers.moments import moments_of
@@ -12,6 +13,7 @@ from separatrix.solvers.naive_bayes import (
     Counts,
     Joint,
     bernoulli,
+    complement,
     counts_of,
     flags_of,
     gaussian_log_joint,
@@ -213,3 +215,13 @@ def test_gaussian_densities_are_scipys_also_far_from_the_origin(far):
         expected = norm.logpdf(X + far, mean[c] + far, np.sqrt(variance[c])).sum(axis=1) + prior[c]
         np.testing.assert_allclose(found[:, c], expected, rtol=1e-12)
     assert np.isneginf(found[:, 1]).all()
+
+
+def test_a_feature_that_one_class_alone_has_is_named_if_nothing_smoothes():
+    counts = counts_of(
+        Block(np.array([[1.0, 0.0, 2.0], [1.0, 3.0, 0.0]]), np.array([0, 1]), np.ones(2)), 2
+    )
+    with pytest.raises(DataError, match="feature 2 occurs in no class but class number 0"):
+        complement(counts, 0.0)
+    weights = complement(counts, 1.0).log_prob
+    np.testing.assert_allclose(weights, -np.log([[2 / 7, 4 / 7, 1 / 7], [2 / 6, 1 / 6, 3 / 6]]))

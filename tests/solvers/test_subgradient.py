@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers import subgradient
 from separatrix.solvers.subgradient import LOSSES, Objective, solve_subgradient
+from separatrix.types import Block
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, size=(101, 13)).astype(np.uint8)  # odd: no tile is even
@@ -295,3 +296,19 @@ def test_a_long_pass_is_cut_into_chunks(monkeypatch):
     np.testing.assert_allclose(
         found.G, objective().at(np.zeros((1, 14)), np.array([1])).G, rtol=1e-14
     )
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_sums_over_blocks_are_those_of_all_rows(loss):
+    X, own, Z = PIXELS / 255.0, np.array([0, 2]), RNG.normal(size=(2, 14))
+    whole = objective(X, loss=loss, weights=WEIGHTS, mu=0.3).at(Z, own)
+    cuts = (slice(0, 40), slice(40, 101))
+    blocks = _Blocks([Block(X[cut], CODES[cut], WEIGHTS[cut]) for cut in cuts])
+    sums = subgradient.BlockObjective(blocks, WEIGHTS.sum(), total=WEIGHTS.sum(), loss=loss, mu=0.3)
+    found = sums.at(Z, own)
+    np.testing.assert_allclose(found.f, whole.f, rtol=1e-12)
+    np.testing.assert_allclose(found.G, whole.G, rtol=1e-10, atol=1e-12)
+
+
+class _Blocks(list):
+    n_features = 13

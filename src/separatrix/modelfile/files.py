@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix import __version__
 from separatrix.errors import ModelFileError, SeparatrixError
 from separatrix.modelfile.container import (
     Tensors,
@@ -158,7 +158,7 @@ def check_version(found: object) -> str | None:
         return None
     if type(found) is int and found > FORMAT:
         return (
-            f"it has format {found}, and separatrix {version('separatrix')} reads format {FORMAT}: it was "
+            f"it has format {found}, and separatrix {__version__} reads format {FORMAT}: it was "
             "written by a later version; upgrade with `pip install --upgrade separatrix`"
         )
     return f"format {found!r:.20} is none that separatrix ever wrote"

@@ -57,6 +57,8 @@ def test_the_slow_pass_reads_what_the_fast_one_does(write, monkeypatch):
         (b"1 0x1 3\n", (1, 3), "found '0x1'"),
         (b"1 2-3 3\n", (1, 3), "found '2-3'"),
         (b"1 2\0 3\n", (1, 3), r"found '2\\x00'"),
+        (b"1 2\x1f3 4\n", (1, 3), r"found '2\\x1f3', expected a finite number"),
+        (b"\x1f.5 2\n", (1, 1), r"found '\\x1f.5', expected a finite number"),
         (b"1 2\n1.5 2\n", (2, 1), "found '1.5', expected an integer, the class"),
         (b"1 2\n1e300 2\n", (2, 1), "found '1e300', expected an integer, the class"),
         (b"1\n2\n", (1, 0), "expected a class and at least one value"),

@@ -1,5 +1,6 @@
 """Files of JSON: objects in lines, in an array, in columns."""
 
+import numpy as np
 import pytest
 
 from separatrix.data.formats.rows import as_array
@@ -41,3 +42,15 @@ def test_columns_of_whole_and_broken_numbers_are_numbers():
     assert as_array([None, None]).to_pylist() == [None, None]
     assert as_array([True, 2]).to_pylist() == ["True", "2"]
     assert as_array([1.0, "x"]).to_pylist() == ["1", "x"]
+
+
+def test_integers_beyond_all_floats_are_infinite_as_other_numbers_are(write):
+    line = '{"a": %s, "class": "%s"}\n'
+    for sign in ("", "-"):
+        huge, large = (
+            read_table(write(line % (sign + text, "x") + line % ("2", "y"), "t.jsonl"))
+            for text in ("1" + 400 * "0", "1e999")
+        )
+        assert rows(huge) == rows(large) or np.isnan(huge.X.numbers[0, 0])
+        assert huge.notes == large.notes == ("a: 1 of 2 cells is infinite and counts as missing",)
+    assert as_array([10**400, -(10**400), 1]).to_pylist() == [np.inf, -np.inf, 1.0]

@@ -5,9 +5,16 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 from tests.modelfile.cases import BY_NAME, TENTHS, X, Y
-from tests.modelfile.hostile import refused, split_file
+from tests.modelfile.hostile import refused, signed, split_file
 
-from separatrix import GaussianNB, LeastSquaresClassifier, Perceptron, load, save
+from separatrix import (
+    GaussianNB,
+    LeastSquaresClassifier,
+    LogisticRegression,
+    Perceptron,
+    load,
+    save,
+)
 from separatrix.errors import UnsupportedError
 
 
@@ -46,3 +53,19 @@ def test_a_fit_that_is_refused_leaves_a_slim_model_slim(path):
         model.fit(np.full_like(X, np.nan), Y)
     with pytest.raises(UnsupportedError, match="slim model file"):
         model.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_two_classes_have_one_boundary(rows, path):
+    """Two boundaries for two classes are those of an argmax alone."""
+    two = Y < 2
+    argmax = Perceptron(multi_class="argmax").fit(X[two], Y[two])
+    np.testing.assert_array_equal(load(save(argmax, path)).coef_, argmax.coef_)
+    document, tensors = split_file(LogisticRegression().fit(X[two], Y[two]), path)
+    tensors["model.coef_"] = np.repeat(tensors["model.coef_"], rows, axis=0)
+    tensors["model.intercept_"] = np.repeat(tensors["model.intercept_"], rows)
+    path.write_bytes(signed(document, tensors))
+    if rows == 1:
+        assert load(path).coef_.shape == (1, 4)
+    else:
+        assert refused(document, tensors, path) == "invariant"

@@ -51,3 +51,8 @@ def test_rows_of_neighbours_lie_as_they_are_searched(kind, path):
     document["model"]["state"]["rows"] = "F"
     tensors["model.rows"] = np.ascontiguousarray(rows.T)
     assert refused(document, tensors, path) == "invariant"
+
+
+def test_one_row_is_all_that_a_check_of_a_metric_needs(path):
+    model = KNeighborsClassifier(1, metric="canberra").fit(X[:1], Y[:1])
+    assert load(save(model, path)).predict(X[:3]).tolist() == [Y[0]] * 3

@@ -57,7 +57,7 @@ STEPS = {
     "a list of steps; found": lambda steps: [],
     "a list of steps; found an object|a list of steps; found {": lambda steps: dict(steps),
     "pairs of a name and a model; found": lambda steps: [IDLE[:1], *steps],
-    "pairs of a name and a model; found 'passthrough'": lambda steps: ["passthrough", *steps],
+    "pairs of a name and a model; found passthrough": lambda steps: ["passthrough", *steps],
     "a transformer; found SVC": lambda steps: [*steps, IDLE],
     "steps of different names": lambda steps: [["svc", "passthrough"], *steps],
     "steps.template` must be fitted; found a template": lambda steps: [["template", TEMPLATE]],

@@ -48,3 +48,13 @@ def test_dense_and_sparse_samples_take_the_same_steps():
 
 def test_without_a_constant_there_is_no_bias():
     assert solved(*made(3), constant=0.0).b == 0.0
+
+
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_the_bound_from_below_holds_also_after_few_passes(max_iter):
+    X, y = made(4)
+    best = solved(X, y, free=True).objective
+    fit = solved(X, y, free=True, max_iter=max_iter)
+    assert abs(fit.a @ y) < 1e-9 * fit.a.sum()
+    assert np.abs(X.T @ (fit.a * y)).max() <= 1 + 1e-12
+    assert fit.dual_objective <= best * (1 + 1e-9)

@@ -131,3 +131,14 @@ def test_there_is_no_gaussian_where_nothing_holds_a_weight():
     y = np.arange(20) % 2
     found = sums_of(Block(X, y, np.ones(20)), np.zeros((1, 3)), intercept=True, hessian=True)
     assert laplace(np.zeros((1, 3)), found.hessian, found.loss, np.zeros(3)) is None
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_units_do_not_decide_whether_there_is_a_gaussian(size):
+    H = size * np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 3.0]])
+    found = laplace(np.zeros((1, 3)), H, 1.0, np.full(3, 0.1 * size))
+    assert np.isfinite(found.log_evidence)
+    np.testing.assert_allclose(found.factor @ found.factor.T, H, rtol=1e-12)
+    H[:, 2] = H[2] = H[1]  # a column twice
+    H[2, 2] = H[1, 2] = H[1, 1]
+    assert laplace(np.zeros((1, 3)), H, 1.0, np.zeros(3)) is None

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from separatrix.solvers.logistic.lbfgs import LbfgsMemory, solve_lbfgs
+from separatrix.solvers.logistic.lbfgs import LbfgsMemory, _search_line, solve_lbfgs
 from separatrix.solvers.logistic.passes import Sums, sums_of
 from separatrix.solvers.logistic.preconditioner import Diagonal, Factored, Partial
 from separatrix.types import Block
@@ -107,3 +107,11 @@ def test_a_gap_asks_for_more_than_the_gradient_does():
     tight = solve_lbfgs(at, begin, tol=0.01, gap=0.0, **options)
     assert loose.stop == tight.stop == "tol"
     assert tight.objective - lowest < 1e-6 * lowest < loose.objective - lowest
+
+
+@pytest.mark.parametrize("slope", [0.0, 1.0, np.nan])
+def test_a_direction_that_does_not_fall_is_not_searched(slope):
+    def at(_z):
+        raise AssertionError("the objective must not be computed")
+
+    assert _search_line(at, np.zeros(2), Sums(1.0, None, None, 0.0, 0.0), np.ones(2), slope) is None

@@ -3,6 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from separatrix.solvers.decomposition import coding
+from separatrix.solvers.perceptron import primal
 from separatrix.solvers.perceptron.primal import OnlineState, pass_over
 from separatrix.solvers.rows import rows_of
 
@@ -109,3 +110,15 @@ def test_a_sparse_matrix_without_any_stored_value_is_all_zeros():
     state, seen, _ = run(empty, np.array([0, 1, 2, 0, 1]), "argmax")
     assert not state.W.any()
     assert seen[0].wrong > 0
+
+
+@pytest.mark.parametrize("rule", ["signs", "argmax"])
+def test_the_steps_of_mistakes_are_counted_over_chunks(rule, whole_numbers, monkeypatch):
+    X, y = whole_numbers
+    plain = meet(OnlineState.zero(3, 4), X, y, rule, met=7).mistakes
+    monkeypatch.setattr(primal, "CHUNK", 10 * 3 * 4)
+    in_chunks = meet(OnlineState.zero(3, 4), X, y, rule, met=7).mistakes
+    assert plain.steps.max() > 7 + 10
+    for one, other in zip(plain, in_chunks, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(plain.steps, plain.rows + 7)

@@ -318,3 +318,24 @@ def test_a_pause_after_every_round_changes_nothing():
     (many, one), (once, other) = results
     assert many > 10 > once
     np.testing.assert_array_equal(one, other)
+
+
+def test_small_problems_are_for_one_thread(monkeypatch):
+    X, _, segments = three_classes(60)
+    gram = make_gram(Gaussian(0.2), X, segments=segments)
+    rule = StoppingRule.of(1e-3, "kkt", -1)
+    batch = ProblemBatch(gram, problems_of_three(segments), rule, FitMonitor())
+    values = smo._values(batch)
+    for worth, threads in ((10 * values, 1), (values // 3, 3), (0, 8)):
+        monkeypatch.setattr(smo, "WORTH_THREADS", worth)
+        assert smo.worthwhile_threads(batch, 8) == threads
+
+
+@pytest.mark.parametrize("size", [4, 64])
+def test_scratch_arrays_hold_a_whole_working_set(size):
+    scratch = working_set.Scratch.of(size, 100)
+    assert min(scratch.tile.shape) >= size
+    assert scratch.sets.shape[1] >= size
+    assert len(scratch.keys) >= size
+    assert len(scratch.found) >= size
+    assert not scratch.taken.any()

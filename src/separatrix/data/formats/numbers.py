@@ -18,6 +18,8 @@ from separatrix.errors import DataFileError
 
 _NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,6})?")
 
+_SEPARATORS = re.compile(rb"[\x1c-\x1f]")  # of files, groups, records and units: blanks to NumPy
+
 
 def number_rows(
     source: ByteSource, *, columns: int | None = None, commas: bool = False
@@ -68,6 +70,8 @@ def _parse_block(
 
 def _parse_numbers(block: bytes, delimiter: str | None) -> npt.NDArray[np.float64] | None:
     """All numbers of a block; None unless they are finite and equally many in each line."""
+    if _SEPARATORS.search(block):
+        return None
     try:
         values = np.loadtxt(
             io.BytesIO(block), delimiter=delimiter, comments=None, ndmin=2, encoding="ascii"

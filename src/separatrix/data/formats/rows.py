@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -53,10 +54,18 @@ def as_array(values: Sequence[Any]) -> Any:
     if types <= {bool}:
         return pa.array(values, pa.bool_() if types else pa.string())
     if types <= {int, float}:
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+        return pa.array([None if v is None else _as_float(v) for v in values], pa.float64())
     if types and types <= {bytes, bytearray, memoryview} and not _are_texts(values):
         return pa.array([None if v is None else bytes(v) for v in values], pa.binary())
     return pa.array([_as_text(value) for value in values], pa.string())
+
+
+def _as_float(value: float) -> float:
+    """The nearest float; infinite for an integer beyond all of them, as 1e999 is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _are_texts(values: Sequence[Any]) -> bool:
