@@ -97,16 +97,16 @@ class Gateway:
             request.scope = {**scope, "method": "GET"}
         if scope["method"] != "POST":
             return await self.endpoints.answer(request)
-        if self.endpoints.on_way >= self.options.queue:
+        if self.endpoints.in_progress >= self.options.queue:
             self.endpoints.metrics.add("separatrix_rejected_total")
             await asyncio.sleep(self.options.reject_delay)
             message = f"the server has {self.options.queue} requests in progress, its limit"
             raise RequestError(429, "busy", message)
-        self.endpoints.change_on_way(1)
+        self.endpoints.change_in_progress(1)
         try:
             return await self._limit_time(request, receive)
         finally:
-            self.endpoints.change_on_way(-1)
+            self.endpoints.change_in_progress(-1)
 
     async def _limit_time(self, request: ServedRequest, receive: Receive) -> Reply:
         seconds, limit = self.options.timeout, self.options.max_body

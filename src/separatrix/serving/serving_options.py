@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.web.headers import MEGABYTE
+from separatrix.web import MEGABYTE
 
-PORT = 8000
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 SHORTEST_TOKEN = 16
@@ -30,7 +29,7 @@ class ServingOptions:
 
     models: tuple[ModelSource, ...]
     host: str = "127.0.0.1"
-    port: int = PORT
+    port: int = 8000
     workers: int = 1
     tokens: tuple[str, ...] = field(default=(), repr=False)
     """Bearer tokens that give access; without one, everybody who reaches the port has access."""

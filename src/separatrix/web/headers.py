@@ -11,9 +11,8 @@ from typing import NoReturn
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
+from separatrix.web import MEGABYTE
 from separatrix.web.request_error import RequestError, shorten
-
-MEGABYTE = 1024**2
 
 
 def allowed_hosts(port: int) -> frozenset[str]:
