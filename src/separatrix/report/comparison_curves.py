@@ -13,7 +13,6 @@ from separatrix.report.comparison_pictures import short
 from separatrix.report.page import Picture, Section, Table
 
 MOST_CURVES = 5
-EVERY = 10  # points of a curve in its table
 
 
 def curves_section(comparison: Comparison, rows: list[dict[str, Any]]) -> Section | None:
