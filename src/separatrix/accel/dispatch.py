@@ -32,7 +32,7 @@ def prefer_theirs(reason: str) -> None:
 
 
 class LeftToThem(NotServed):
-    """A call that is none of separatrix's business, or that scikit-learn refuses in its own words."""
+    """A call outside of what separatrix replaces, or that scikit-learn rejects with its own message."""
 
 
 class NotYetLoaded(NotServed):

@@ -92,7 +92,7 @@ limit_options = combine_options(
 @click.option(
     "--token-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of tokens, one a line; requests need one of them",
+    help="File of tokens, one per line; requests need one of them",
 )
 @click.option("--insecure", is_flag=True, help="Serve other machines without a token")
 @limit_options

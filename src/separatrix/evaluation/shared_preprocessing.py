@@ -31,7 +31,7 @@ class SharedPreprocessing:
     """Cache of the prepared parts of splits of one data set, by steps and rows.
 
     Pipelines share their first steps if these have the same classes and the same parameters, all of them
-    hashable. A step with a parameter that is not is fitted anew for each pipeline.
+    hashable. A step with a parameter that is not is fitted again for each pipeline.
     """
 
     def __init__(self, memory: int | None = None) -> None:

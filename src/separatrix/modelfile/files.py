@@ -161,7 +161,7 @@ def check_version(found: object) -> str | None:
             f"it has format {found}, and separatrix {version('separatrix')} reads format {FORMAT}: it was "
             "written by a later version; upgrade with `pip install --upgrade separatrix`"
         )
-    return f"format {found!r:.20} is none that separatrix ever wrote"
+    return f"format {found!r:.20} was never written by separatrix"
 
 
 def as_path(path: PathLike) -> Path:
@@ -205,7 +205,7 @@ class _Writer:
             hint = "; of a search, save `separatrix.estimators.base.tuned.best_model(search)`"
             raise ModelFileError(
                 "unsupported",
-                f"`{at}` is a {name}, which has no place in a file: it can hold {', '.join(KINDS)}"
+                f"`{at}` is a {name}, which cannot be stored in a file; these can: {', '.join(KINDS)}"
                 f"{hint if hasattr(model, 'best_score_') else ''}",
             )
         if id(model) in self.positions:

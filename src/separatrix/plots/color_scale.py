@@ -94,7 +94,7 @@ def fixed_figure(width: float, height: float) -> Figure:
 
 
 def placed(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
-    """Axes without a frame at a place in inches."""
+    """Axes without a frame at a position in inches."""
     wide, high = figure.get_size_inches()
     axes = figure.add_axes((left / wide, bottom / high, width / wide, height / high))
     axes.set_axis_off()

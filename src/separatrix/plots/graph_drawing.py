@@ -1,6 +1,6 @@
-"""Pictures of why, for graphs: a molecule in the plane, its atoms coloured by what they speak for.
+"""Explanations of graphs: a molecule in the plane, its atoms coloured by the class they support.
 
-Nodes lie where `graph_layout.py` puts them. Colours are those of `scale.py`; rims say the same without.
+Nodes are at the positions of `graph_layout.py`. Colours are those of `color_scale.py`; rims show the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Places for the nodes of a graph in the plane, as chemists draw molecules.
+"""Positions for the nodes of a graph in the plane, as chemists draw molecules.
 
 A component is laid out by stress majorisation: its distances come as near as they can to what hops
 ask for, where chains ask for zigzags and rings for regular polygons, bonds being 1 long. The same
-graph gives the same places.
+graph gives the same positions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def graph_layout(graph: Graph) -> Matrix:
 
 
 def require_graph(graph: object) -> None:
-    """Refuse what is no graph of ours."""
+    """Refuse anything but a `Graph`."""
     if not isinstance(graph, Graph):
         raise DataError(f"what is drawn must be a separatrix Graph; got {type(graph).__name__}")
 

@@ -1,6 +1,6 @@
-"""Pictures of why, for sequences: each letter or word on a ground that says which class it speaks for.
+"""Explanations of sequences: each letter or word on a background coloured by the class it supports.
 
-Colours are those of `scale.py`; a line above a letter, or below it, says the same without any.
+Colours are those of `color_scale.py`; a line above a letter, or below it, shows the same without colour.
 """
 
 from __future__ import annotations

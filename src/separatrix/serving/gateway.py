@@ -1,6 +1,6 @@
 """The ASGI application: access, limits, request ids, the log and errors, around the endpoints.
 
-Refusals are `{"error": SENTENCE}`, as the Open Inference Protocol has them. An error of ours is answered
+Refusals are `{"error": SENTENCE}`, as the Open Inference Protocol has them. A bug in the server is answered
 500 without details; its traceback goes to the log.
 """
 
@@ -183,7 +183,7 @@ def _refusal(error: RequestError) -> Reply:
 
 
 def log_line(event: str, **fields: Any) -> None:
-    """Write a line of JSON to stderr; a server whose log nobody reads any more goes on."""
+    """Write a line of JSON to stderr; a server whose log is closed goes on."""
     line = {"time": round(time.time(), 3), "event": event, **fields}
     with suppress(OSError, ValueError):
         sys.stderr.write(orjson.dumps(line, default=str).decode("utf-8", "replace") + "\n")

@@ -135,7 +135,7 @@ class Supervisor:
         ready = [self._start(number) for number in range(self.options.workers)]
         while not self.stopping and not all(one.is_set() for one in ready):
             if any(process.exitcode for process in self.workers.values()):
-                self._stop()  # a model that cannot be loaded: the worker has said why
+                self._stop()  # a model that cannot be loaded: the worker has printed the reason
                 break
             time.sleep(0.02)
         else:

@@ -169,7 +169,7 @@ def _as_text(spec: ColumnSpec, cell: Any) -> str:
 
 
 def _as_number(cell: str | None) -> Any:
-    """The number that a cell of CSV holds; a text that is none stays, and is refused with its position."""
+    """The number that a cell of CSV holds; other text is kept, and refused later with its position."""
     if cell is None:
         return None
     try:
