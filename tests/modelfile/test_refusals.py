@@ -131,7 +131,11 @@ UNSUPPORTED = [
     (sx.KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum()), X, "metric` is a function"),
     (sx.KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), X, "weights` is a function"),
     (sx.BayesDecision(PeerGaussianNB()), X, "is a GaussianNB, which cannot be stored"),
-    (make_pipeline(FunctionTransformer(), sx.SVC()), X, "is a FunctionTransformer, which cannot be stored"),
+    (
+        make_pipeline(FunctionTransformer(), sx.SVC()),
+        X,
+        "is a FunctionTransformer, which cannot be stored",
+    ),
     (
         make_pipeline(StandardScaler(), PeerGaussianNB()),
         X,

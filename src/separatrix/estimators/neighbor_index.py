@@ -297,7 +297,7 @@ class NeighborIndex:
         """Result of work(torch device), or of work(None) on the CPU; after a fallback always there."""
         name = type(self).__name__
         gpu = choose_device(
-            name, device, array, worth=self._large_enough, without=self.gpu_obstacle
+            name, device, array, large=self._large_enough, obstacle=self.gpu_obstacle
         )
 
         def attempt(chosen: Any) -> Result:

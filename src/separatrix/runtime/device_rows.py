@@ -1,7 +1,7 @@
-"""Rows of samples on a GPU, a block at a time: what is in main memory is copied while others are at work.
+"""Rows of samples on a GPU, a block at a time: rows in main memory are copied while the GPU works.
 
-Rows in main memory go through two pinned buffers and a stream of their own: while one block is on its way,
-the next is copied into the other buffer, and the GPU works on the one before.
+Rows in main memory go through two pinned buffers and a stream of their own: while one block is being
+copied, the next is put into the other buffer, and the GPU works on the one before.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def experiment(
     `v` has the labels that count as +1, a sequence or a text such as "0,1"; all others are -1. A quick
     run takes the first 6000 and 2000 rows; without MNIST, scikit-learn's 8 x 8 digits scaled to 0..255.
     """
-    choose_device(NAME, device, worth=False)
+    choose_device(NAME, device, large=False)
     target = parse_integers(NAME, "v", v, "digits that count as +1, such as [0, 2, 4, 6, 8]")
     require_real(NAME, "alpha", alpha, above=0)
     for name, value in (("eps", eps), ("mu", mu)):
