@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from separatrix.accel.replacements import FRAMES
-from separatrix.accel.shortcuts import not_of_arrays
+from separatrix.accel.shortcuts import skip_arrays
 
 STATS = ("scipy.stats", "scipy.stats.mstats")
 NUMPY = ("numpy.f2py", "numpy.testing")
@@ -197,10 +197,10 @@ class _FrameChecks:
     """`dependencies` of narwhals, which need not be loaded to see that arrays are not frames."""
 
     def __init__(self) -> None:
-        self.is_into_dataframe = not_of_arrays(
+        self.is_into_dataframe = skip_arrays(
             lambda native: bool(_load(FRAMES).dependencies.is_into_dataframe(native))
         )
-        self.is_into_series = not_of_arrays(
+        self.is_into_series = skip_arrays(
             lambda native: bool(_load(FRAMES).dependencies.is_into_series(native))
         )
 

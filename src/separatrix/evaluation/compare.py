@@ -28,8 +28,6 @@ from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
 from separatrix.validation import require_choice, require_real
 
-__all__ = ["Comparison", "compare"]
-
 LONGEST_REASON = 200  # letters of why a model failed
 
 

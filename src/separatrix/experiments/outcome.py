@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.compare import Comparison
+from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.plan import ExperimentPlan
 from separatrix.experiments.protocol import EVERY_SPLIT, SPLIT, CandidateFamily, StudyProtocol
