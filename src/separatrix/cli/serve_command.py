@@ -122,6 +122,8 @@ def serve(
         error.hint = "pip install 'separatrix[serve]'"
         raise error from None
 
+    from separatrix.data.counts import count_of
+
     tokens = () if token_file is None else read_tokens(token_file)
     require_safe_host(host, tokens, insecure=insecure)
     sources = tuple(parse_source(text) for text in models)
@@ -130,8 +132,8 @@ def serve(
         if as_json:
             show_json({"url": address})
         else:
-            count = "1 model" if len(sources) == 1 else f"{len(sources)} models"
-            print_message(f"serving {count} at {address}/; stop with Ctrl-C")
+            served = count_of(len(sources), "model")
+            print_message(f"serving {served} at {address}/; stop with Ctrl-C")
 
     settings = ServingOptions(
         sources,

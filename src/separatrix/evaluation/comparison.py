@@ -17,7 +17,14 @@ from scipy.stats import binomtest
 from separatrix.data.counts import count_of
 from separatrix.evaluation.metrics import LOSSES
 from separatrix.evaluation.result import Evaluation, shorten
-from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
+from separatrix.evaluation.statistics import (
+    Difference,
+    corrected_t,
+    format_difference,
+    format_p,
+    holm,
+    interval,
+)
 
 COLUMNS = 110
 MAJORITY, BOOSTING, FOREST = (
@@ -291,12 +298,13 @@ class Comparison:
         for row in rows:
             first = row["model"] == self.best
             bounds = f"{row['low']:.1f}..{row['high']:.1f}"
-            behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
+            p = "" if first else "-" if row["p_holm"] is None else format_p(row["p_holm"])
+            behind = "" if first else format_difference(row["behind"], row["half_width"])
             yield (
                 f"{shorten(self._marked(row['model']), 24):<25}"
                 + _number(row["train_error"], 6, 2)
                 + _number(row["test_error"], 8, 2)
-                + f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
+                + f"{bounds:>14}{behind:>14}{p:>8}"
                 + _number(row["fit_seconds"], 8, 3)
                 + _number(row["predict_seconds"], 10, 3)
                 + (_number(row["log_loss"], 9, 4) + _number(row["brier"], 8, 4) if more else "")
@@ -381,14 +389,6 @@ def _mean(seconds: Any) -> float | None:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
-
-
-def _p(value: float | None) -> str:
-    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _plus_minus(half_width: float) -> str:
-    return "" if math.isnan(half_width) else f" ± {half_width:.2f}"
 
 
 def _number(value: float | None, width: int, digits: int) -> str:

@@ -17,7 +17,8 @@ from separatrix.onnx import linear_graphs as linear
 from separatrix.onnx import naive_bayes_graphs as naive_bayes
 from separatrix.onnx import neighbor_graphs as neighbors
 from separatrix.onnx.kernel_graphs import kernel_scores
-from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.onnx_graph import Prediction, Tensor, refuse
+from separatrix.runtime.sums import dense
 from separatrix.types import Vector
 
 

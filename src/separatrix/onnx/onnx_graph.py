@@ -189,12 +189,6 @@ def _shortest(values: Matrix) -> Any:
     return values
 
 
-def dense(values: Any) -> Matrix:
-    """An array or sparse matrix as a float64 array."""
-    values = values.toarray() if hasattr(values, "toarray") else values
-    return np.asarray(values, dtype=np.float64)
-
-
 def refuse(model: Any, why: str) -> UnsupportedError:
     """The error for a model that has no graph."""
     return UnsupportedError(f"this {type(model).__name__} has no ONNX graph: {why}")

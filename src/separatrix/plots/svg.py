@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 from xml.etree import ElementTree
 
-from separatrix.errors import MissingPackageError
+from separatrix.errors import missing_package
 
 INKS = {"#000000": "currentColor", "#333333": "currentColor", "#ffffff": "var(--ground)"}
 DARK = {"#0072b2": "var(--blue)", "#882255": "var(--wine)", "#332288": "var(--indigo)"}
@@ -63,9 +63,7 @@ def _saved(figure: Any) -> str:
     try:
         import matplotlib
     except ImportError:
-        raise MissingPackageError(
-            "matplotlib is not installed; install it with: pip install 'separatrix[report]'"
-        ) from None
+        raise missing_package("matplotlib", "report") from None
     settings = {
         "svg.fonttype": "none",
         "svg.hashsalt": "separatrix",

@@ -19,6 +19,7 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.hashes import hash_of
 from separatrix.evaluation.importance import Importance
 from separatrix.evaluation.result import Evaluation
+from separatrix.evaluation.statistics import format_difference
 from separatrix.modelfile.model_card import versions_here
 from separatrix.report import comparison_models as models
 from separatrix.report import comparison_sections as parts
@@ -159,7 +160,7 @@ def _summary(
 
 def _describe_gap(rows: list[dict[str, Any]], rest: str) -> str:
     nearest = rows[0]
-    by = f"{parts.plus_minus(nearest['behind'], nearest['half_width'])} points"
+    by = f"{format_difference(nearest['behind'], nearest['half_width'])} points"
     if len(rows) == 1:
         return f"It is significantly better than {nearest['model']}, by {by}."
     return f"It is significantly better than {rest}; the nearest is {nearest['model']}, behind by {by}."

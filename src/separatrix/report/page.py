@@ -17,7 +17,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.errors import MissingPackageError
+from separatrix.errors import missing_package
 from separatrix.plots.svg import cleaned, draw_svg
 from separatrix.plots.tables import Table as Table
 from separatrix.runtime.atomic_files import atomic_write
@@ -66,9 +66,7 @@ class Page:
     steps: Sequence[str] = ()  # commands to run next
     command: str = ""
     python: str = ""
-    facts: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # versions, seed, hash of the data, threads
+    facts: Mapping[str, Any] = field(default_factory=dict)  # versions, seed, threads, data hash
 
 
 def render(page: Page) -> str:
@@ -120,11 +118,7 @@ def require_packages() -> None:
     """Refuse at once what could not be written in the end; imports nothing, which takes a while."""
     for name in ("jinja2", "matplotlib"):
         if find_spec(name) is None:
-            raise MissingPackageError(_missing(name))
-
-
-def _missing(name: str) -> str:
-    return f"{name} is not installed; install it with: pip install 'separatrix[report]'"
+            raise missing_package(name, "report")
 
 
 def shown(value: Any) -> str:
@@ -135,7 +129,7 @@ def shown(value: Any) -> str:
     """
     if value is None:
         return NOTHING
-    if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's is no bool
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's is not a bool
         return "yes" if value else "no"
     if isinstance(value, Integral):
         return str(int(value))
@@ -218,7 +212,7 @@ def _template() -> Template:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError:
-        raise MissingPackageError(_missing("jinja2")) from None
+        raise missing_package("jinja2", "report") from None
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,

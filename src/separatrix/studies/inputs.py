@@ -6,13 +6,13 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
 from separatrix.data.images import as_bytes, sides
 from separatrix.data.splits import stratified_splits, subsample, subsampled
 from separatrix.errors import ExperimentError, ParameterError
+from separatrix.runtime.sums import dense
 from separatrix.types import Codes
 
 
@@ -38,7 +38,7 @@ def require_labelled(study: str, data: Dataset, kind: str, name: str | None = No
 def dense_images(study: str, data: Dataset) -> tuple[Any, Any]:
     """Images as rows of a dense matrix, and their labels."""
     require_labelled(study, data, "vectors", "images")
-    return dense(data.X), np.asarray(data.y)
+    return dense(data.X, None), np.asarray(data.y)
 
 
 def split_images(
@@ -52,7 +52,7 @@ def split_images(
         test, test_labels, test_rows = X[held], y[held], held
         X, y = X[train], y[train]
     else:
-        test, test_labels = dense(data.X_test), np.asarray(data.y_test)
+        test, test_labels = dense(data.X_test, None), np.asarray(data.y_test)
         test_rows = np.arange(len(test))
     if test_size < 1:
         some = subsample(test_labels, float(test_size), seed=seed)
@@ -60,11 +60,6 @@ def split_images(
     drawn = subsampled(Dataset(data.name, X, y), rows, seed)
     images, tested = (as_bytes(part, low, high).reshape(-1, *shape) for part in (drawn.X, test))
     return DigitImages(images, np.asarray(drawn.y), tested, test_labels, test_rows)
-
-
-def dense(X: Any) -> Any:
-    """Samples as a dense matrix."""
-    return X.toarray() if issparse(X) else np.asarray(X)
 
 
 def mnist_or_digits(quick: bool) -> str:
