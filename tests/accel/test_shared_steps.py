@@ -202,7 +202,7 @@ def test_a_candidate_that_fails_is_scikit_learns_own_error():
 def test_a_small_search_is_served_where_workers_would_have_to_start(monkeypatch):
     from separatrix.accel import dispatch, workers
 
-    monkeypatch.setattr(dispatch._Loaded, "ours", False)
+    monkeypatch.setattr(dispatch._Loaded, "served", False)
     monkeypatch.setattr(dispatch._Loaded, "missed", 0.0)
     monkeypatch.setattr(workers, "_starting", lambda parallel: workers.STARTING)
     with accel.patched():
