@@ -175,9 +175,8 @@ def _serve_kind(
         cells = cells_of(calls, candidates, numbers)
         solve: Solve = load(SOLVERS[kind][1])
         with without_draws(), warnings.catch_warnings():
-            warnings.filterwarnings(
-                "error", "Scoring failed", UserWarning
-            )  # scikit-learn will say so
+            # raised here, since scikit-learn will score, and warn, itself
+            warnings.filterwarnings("error", "Scoring failed", UserWarning)
             for number, solved in solve(X, y, cells):
                 found[number] = answer(calls[number], solved)
     except Exception as error:

@@ -53,11 +53,7 @@ def parallel(original: type) -> type:
                 gathered = [first, *calls]
                 answers = serve_predictions(gathered, _starting(self), not _starts_processes(self))
                 return _fill_with_sklearn(gathered, answers, super().__call__)
-            from separatrix.accel.searches import (
-                find_candidates,
-                may_be_served,
-                serve,
-            )  # once needed
+            from separatrix.accel.searches import find_candidates, may_be_served, serve
 
             if not may_be_served(first):
                 return super().__call__(chain([first], calls))

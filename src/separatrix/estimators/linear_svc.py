@@ -251,13 +251,13 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         if issparse(X) and plan.newton and X.nnz >= DENSE_ENOUGH * X.shape[0] * X.shape[1]:
             X = X.toarray()
         # one Newton's method for all boundaries, where a GPU could run it as well
-        jointly = plan.gpu_obstacle is None and not issparse(X)
-        jointly = jointly and prices.all() and prices.shape[1] > 1
+        several = prices.shape[1] > 1 and bool(prices.all())
+        jointly = several and plan.gpu_obstacle is None and not issparse(X)
         samples = self._samples(X, seek_zeros=not jointly)
         free = self.fit_intercept and not self.regularize_intercept
         constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
         columns = columns_of(X, constant) if self.penalty == "l1" else None
-        seeds = rng.integers(1, 2**63, size=sides.shape[1])
+        seeds = rng.integers(1, 2**63, size=sides.shape[1:])
         start = starting_point(self._near, sides.shape[1], X.shape[1])
         if jointly:
             fits = solve_newton_jointly(

@@ -14,10 +14,8 @@ from separatrix.studies.knn_and_perceptron import steps
 from separatrix.studies.knn_and_perceptron.steps import DATA, FEATURES, NEIGHBOURS, PERCEPTRON
 from separatrix.studies.views import format_spread, metric_values, params_of, row_params, study_page
 
-PUBLISHED_ERRORS = {
-    1: 5937,
-    41: 4626,
-}  # by k, as the original project reports; of 27,780, Euclidean, a4a
+# by k, as the original project reports; of 27,780, Euclidean, a4a
+PUBLISHED_ERRORS = {1: 5937, 41: 4626}
 MOST_PANELS, PANEL_COLUMNS = 10, 3
 LONGEST_NAME = 28
 
