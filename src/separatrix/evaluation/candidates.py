@@ -181,7 +181,7 @@ def _kernel_fisher(context: BuildContext) -> Pipeline:
 
 def _logistic_regression(context: BuildContext) -> Pipeline:
     profile = context.profile
-    # else its Gaussian is a rough guess
+    # else the Laplace approximation is rough
     enough = profile.smallest >= max(MIN_EVIDENCE_ROWS, profile.d)
     if profile.k == 2 and 0 < profile.d <= MAX_EVIDENCE_FEATURES and enough:
         return context.pipeline(LogisticRegression(C="evidence"))

@@ -76,7 +76,7 @@ class Comparison:
     not_tried: dict[str, str] = field(default_factory=dict)  # would suit: why not, by title
     interrupted: bool = False
     raced: dict[str, str] = field(default_factory=dict)  # dropped on a subset: its error, in words
-    baselines: tuple[str, ...] = ()  # names of models that are no candidates
+    baselines: tuple[str, ...] = ()  # names of models that are not candidates
     subset: int | None = None  # training rows, if no split was finished on all of them
     planned: int | None = None  # splits, of which a budget may have allowed fewer
 
@@ -123,7 +123,7 @@ class Comparison:
 
     def difference(self, one: str, other: str) -> Difference:
         """Test the difference of two errors, as fractions, or of the metric, by the corrected t test."""
-        rows = self._rows if self.metric == "error" else None  # others are no rates of rows
+        rows = self._rows if self.metric == "error" else None  # others are not rates of rows
         return corrected_t(self._losses(one) - self._losses(other), self._ratio, rows)
 
     def pairs(self) -> list[dict[str, Any]]:

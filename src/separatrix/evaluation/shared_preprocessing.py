@@ -104,7 +104,7 @@ def _key_of(model: Pipeline) -> Any:
 
 
 def _bytes_of(prepared: PreparedSplit) -> int | None:
-    """Bytes of both parts; None for samples that are no matrices."""
+    """Bytes of both parts; None for samples that are not matrices."""
     total = 0
     for part in (prepared.train, prepared.test):
         arrays = (part.data, part.indices, part.indptr) if issparse(part) else (part,)

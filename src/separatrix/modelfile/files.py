@@ -173,7 +173,7 @@ def as_path(path: PathLike) -> Path:
         if b"\0" in os.fsencode(name):
             raise ModelFileError("missing", "a path cannot contain a zero byte")
     except UnicodeEncodeError:
-        why = f"{name!a:.80} is no valid path on this system"
+        why = f"{name!a:.80} is not a valid path on this system"
         raise ModelFileError("missing", why) from None
     return Path(name)
 

@@ -1,7 +1,7 @@
 """A small language for ONNX graphs: tensors with Python's operators, which add nodes.
 
-Numbers and arrays beside a tensor become constants: float64, int64, bool or strings. Matrices have a row
-for each sample; what has one value for each sample and is no label or code is a column, (n, 1).
+Numbers and arrays that are combined with a tensor become constants: float64, int64, bool or strings. Matrices have a row
+for each sample; what has one value for each sample, except labels and codes, is a column, (n, 1).
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def _classical(wanted: Matrix) -> Matrix:
 
 
 def _minimize_stress(positions: Matrix, wanted: Matrix, weights: Matrix) -> tuple[Matrix, float]:
-    """Places where the weighted squares of what distances miss no longer fall, and their sum."""
+    """Positions at which the stress, a weighted sum of squares, no longer falls, and the stress."""
     n = len(positions)
     inverse = np.linalg.inv(np.diag(weights.sum(axis=1)) - weights + 1 / n) - 1 / n
     before = np.inf

@@ -125,7 +125,7 @@ def _prepared(figure: Any) -> Iterator[None]:
 
 
 def _can_be_set(text: Any) -> bool:
-    """Whether a text is no formula, or one without a mistake: a name may hold two dollars."""
+    """Whether a text is not a formula, or a valid one: a name may hold two dollars."""
     if not text.get_parse_math():
         return True
     from matplotlib.mathtext import MathTextParser

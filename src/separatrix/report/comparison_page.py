@@ -1,4 +1,4 @@
-"""The page of a comparison: which classifier is best, how sure that is, and where it goes wrong.
+"""The page of a comparison: which classifier is best, how certain that is, and where it goes wrong.
 
 Each section is a function that gives None where it does not apply; such sections are left out.
 """
@@ -77,11 +77,11 @@ def comparison_page(
     notes
         How the data was read, and its problems, in sentences.
     doubts
-        Those of the notes that make the errors unsure: the first are in the summary.
+        Those of the notes that make the errors uncertain: the first are in the summary.
     steps
         Commands to run next.
     facts
-        What to say beside versions, threads and the hash of the data.
+        What to report besides versions, threads and the hash of the data.
     brief
         Only the leaderboard, the data, confusions and what was not tried, which are soon drawn.
     """

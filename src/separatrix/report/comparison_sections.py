@@ -42,16 +42,16 @@ COLUMNS = {
     "log_loss": "log loss",
     "brier": "Brier",
 }
-TIMES = {"fit_seconds": "fit", "predict_seconds": "predict", "seconds": "all in all"}
+TIMES = {"fit_seconds": "fit", "predict_seconds": "predict", "seconds": "total"}
 
 
 def is_level(row: Mapping[str, Any]) -> bool:
-    """Whether the tests do not tell a classifier from the best one.
+    """Whether a classifier is not significantly worse than the best one.
 
     >>> is_level({"p_holm": 0.2}), is_level({"p_holm": None}), is_level({"p_holm": 0.01})
     (True, True, False)
     """
-    p = row["p_holm"]  # None: these splits cannot tell
+    p = row["p_holm"]  # None: not testable on these splits
     return bool(p is None or p > CERTAIN)
 
 

@@ -39,8 +39,8 @@ def data_section(data: Dataset | None, notes: Sequence[str]) -> Section | None:
 def _begin_sentence(note: str, columns: Sequence[str]) -> str:
     """A note with a capital first, unless it begins with the name of a column.
 
-    >>> _begin_sentence("age: 1 cell is no number", ["age"]), _begin_sentence("read it", ["age"])
-    ('age: 1 cell is no number', 'Read it')
+    >>> _begin_sentence("age: 1 cell is not a number", ["age"]), _begin_sentence("read it", ["age"])
+    ('age: 1 cell is not a number', 'Read it')
     """
     return note if note.partition(":")[0] in columns else f"{note[:1].upper()}{note[1:]}"
 
