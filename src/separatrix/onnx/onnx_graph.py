@@ -1,6 +1,6 @@
 """A small language for ONNX graphs: tensors with Python's operators, which add nodes.
 
-Numbers and arrays that are combined with a tensor become constants: float64, int64, bool or strings. Matrices have a row
+Numbers and arrays that meet a tensor become constants: float64, int64, bool or strings. Matrices have a row
 for each sample; what has one value for each sample, except labels and codes, is a column, (n, 1).
 """
 
