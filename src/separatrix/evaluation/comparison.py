@@ -301,7 +301,7 @@ class Comparison:
             p = "" if first else "-" if row["p_holm"] is None else format_p(row["p_holm"])
             behind = "" if first else format_difference(row["behind"], row["half_width"])
             yield (
-                f"{shorten(self._marked(row['model']), 24):<25}"
+                f"{shorten(self._mark(row['model']), 24):<25}"
                 + _number(row["train_error"], 6, 2)
                 + _number(row["test_error"], 8, 2)
                 + f"{bounds:>14}{behind:>14}{p:>8}"
@@ -315,14 +315,16 @@ class Comparison:
                 )
             )
 
-    def _marked(self, name: str) -> str:
+    def _mark(self, name: str) -> str:
         """The name, with an asterisk if fits of the model did not converge."""
         return f"*{name}" if name in self.unfinished else name
 
     def _notes(self) -> Iterator[str]:
-        chosen = {name: _usual(found.settings) for name, found in self.evaluations.items()}
+        chosen = {
+            name: _summarize_settings(found.settings) for name, found in self.evaluations.items()
+        }
         warned = {
-            self._marked(name): f"{count} fits missed their tolerance, including those of searches"
+            self._mark(name): f"{count} fits missed their tolerance, including those of searches"
             for name, count in self.unfinished.items()
         }
         for title, lines in (
@@ -355,11 +357,13 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usual(settings: list[dict[str, Any]]) -> str:
+def _summarize_settings(settings: list[dict[str, Any]]) -> str:
     """Summarise chosen parameters: the range of a single number, else the most frequent choice.
 
-    >>> _usual([{"C": 1}, {"C": 10}]), _usual([{"shrinkage": 0.1}, {"shrinkage": "auto"}])
-    ('C=1 to 10', 'shrinkage=0.1 (1 of 2 times)')
+    >>> _summarize_settings([{"C": 1}, {"C": 10}])
+    'C=1 to 10'
+    >>> _summarize_settings([{"shrinkage": 0.1}, {"shrinkage": "auto"}])
+    'shrinkage=0.1 (1 of 2 times)'
     """
     if not settings:
         return ""

@@ -14,7 +14,7 @@ from separatrix.experiments.plan import ExperimentPlan
 from separatrix.experiments.protocol import EVERY_SPLIT, SPLIT, CandidateFamily, StudyProtocol
 from separatrix.experiments.steps import Results, RunContext
 from separatrix.plots.figures import COLOURS, new_axes
-from separatrix.report.comparison_pictures import short
+from separatrix.report.comparison_pictures import shorten_name
 from separatrix.report.page import Picture, Section, Table
 
 MOST_DRAWN = 60  # candidates; more are only in the table
@@ -113,9 +113,9 @@ def _show_grid(results: Results, part: str) -> Picture | Table:
     figure, axes = new_axes(6.4, 1.0 + 0.28 * len(names))
     positions = np.arange(len(names))[::-1]
     axes.errorbar(mean, positions, xerr=sd, fmt="o", color=COLOURS[0], capsize=3)
-    axes.set_yticks(positions, [short(name) for name in names], fontsize=7)
+    axes.set_yticks(positions, [shorten_name(name) for name in names], fontsize=7)
     axes.set_xlabel("error on the folds, %")
-    axes.set_title(short(part), fontsize=9)
+    axes.set_title(shorten_name(part), fontsize=9)
     table = Table(columns, rows, "Mean ± sd over the splits.")
     return Picture(figure, f"Error of each candidate of {part} on the folds.", table)
 

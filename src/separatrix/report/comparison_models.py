@@ -141,7 +141,7 @@ def parameters_section(rows: list[dict[str, Any]], fitted: Mapping[str, Any]) ->
     """What was chosen in each split, and error against parameter for models fitted to all rows."""
     shows: list[Picture | Table] = []
     for name, model in fitted.items():
-        shows += _searched(name, model[-1] if isinstance(model, Pipeline) else model)
+        shows += _draw_searches(name, model[-1] if isinstance(model, Pipeline) else model)
     chosen = [[row["model"], *_usual(row["chosen"])] for row in rows if row.get("chosen")]
     if chosen:
         caption = "What the search inside the training rows chose most often."
@@ -168,7 +168,7 @@ def _in_words(parameters: Mapping[str, Any]) -> str:
     )
 
 
-def _searched(name: str, model: Any) -> list[Picture]:
+def _draw_searches(name: str, model: Any) -> list[Picture]:
     """The picture of a search, where the model is one."""
     accuracy = getattr(getattr(model, "estimator_", None), "accuracy_by_k_", None)
     if accuracy is not None:

@@ -89,7 +89,7 @@ def comparison_page(
     protocol = _protocol(comparison)
     fitted = fitted or {}
     best = comparison.evaluations[comparison.best]
-    rows_of = _compared(data, len(best.y))
+    rows_of = _compared_rows(data, len(best.y))
     soon = (
         parts.leaderboard_section(rows, protocol),
         data_section(rows_of, notes),
@@ -224,7 +224,7 @@ def _python(comparison: Comparison, data: Dataset | None) -> str:
     )
 
 
-def _compared(data: Dataset | None, n: int) -> Dataset | None:
+def _compared_rows(data: Dataset | None, n: int) -> Dataset | None:
     """The n rows of the comparison; those of a given test part follow the others."""
     if data is None or data.y_test is None or len(data.y) == n:
         return data

@@ -18,7 +18,7 @@ from separatrix.report.comparison_pictures import (
     plot_leaderboard,
     plot_sizes,
     plot_times,
-    short,
+    shorten_name,
     with_short_names,
 )
 from separatrix.report.page import Picture, Section, Table
@@ -153,7 +153,7 @@ def _confusion(found: Evaluation) -> Any:
     """The figure with shortened names of classes."""
     figure = plot_confusion(found)
     axes = figure.axes[0]
-    names = [short(label, LONGEST_CLASS) for label in found.classes]
+    names = [shorten_name(label, LONGEST_CLASS) for label in found.classes]
     turned = any(len(name) > 4 for name in names)
     axes.set_xticks(
         range(len(names)), names, rotation=45 if turned else 0, ha="right" if turned else "center"
@@ -189,7 +189,7 @@ def _images(found: Evaluation, data: Dataset, rows: Sequence[Sequence[Any]]) -> 
     figure = plot_hardest(found, dense(data.X, None), data.image, count=len(rows))  # type: ignore[arg-type]
     for axes, (row, label, guess, share) in zip(figure.axes, rows, strict=True):
         words = [f"row {row}, {share:.0f} % wrong", f"labelled: {label}", f"predicted as: {guess}"]
-        axes.set_title("\n".join(short(line, 24) for line in words), fontsize=9)
+        axes.set_title("\n".join(shorten_name(line, 24) for line in words), fontsize=9)
     return figure
 
 
