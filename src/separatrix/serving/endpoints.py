@@ -40,7 +40,7 @@ MOST_EXPLAINED = 20  # rows of a request
 INFER_TYPES = (JSON, "application/octet-stream")
 PREDICT_TYPES = (JSON, "text/csv")
 QUERIES = ("model", "version", "explain", "probabilities")
-PAGES = {"/": "form.html", "/docs": "api.html", "/openapi.json": "openapi.json"}
+PAGES = {"/": "page.html", "/docs": "page.html", "/openapi.json": "openapi.json"}
 Result = TypeVar("Result")
 
 
