@@ -20,7 +20,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from separatrix import accel
 from separatrix.accel import counters
-from separatrix.accel.support_vectors import _curves_down
+from separatrix.accel.support_vectors import _is_indefinite_matrix
 
 pytestmark = pytest.mark.usefixtures("all_served")
 
@@ -155,4 +155,4 @@ def test_matrices_that_are_not_definite_are_left_to_scikit_learn():
     ],
 )
 def test_negative_eigenvalues_are_found(K, down):
-    assert _curves_down(K) is down
+    assert _is_indefinite_matrix(K) is down

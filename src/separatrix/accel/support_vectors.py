@@ -33,6 +33,7 @@ from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.types import Codes, Matrix, Vector
 
 MODELS: dict[int, Any] = {0: SVC, 1: NuSVC}  # by LIBSVM's number
+LANCZOS_STEPS = 20
 
 _SUPPORTS: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Support, Any]] = WeakKeyDictionary()
 
@@ -107,7 +108,9 @@ def _solve(
         prefer_sklearn("probability=True")
     if estimator.max_iter != -1:
         prefer_sklearn("max_iter")
-    if is_indefinite(kernel, estimator.coef0) or (kernel == "precomputed" and _curves_down(X)):
+    if is_indefinite(kernel, estimator.coef0) or (
+        kernel == "precomputed" and _is_indefinite_matrix(X)
+    ):
         prefer_sklearn("an indefinite kernel")
     codes = y.astype(np.intp)
     weights = np.maximum(sample_weight, 0.0) if len(sample_weight) else np.ones(len(codes))
@@ -149,7 +152,7 @@ def is_indefinite(kernel: str, coef0: float) -> bool:
     return kernel == "sigmoid" or (kernel == "poly" and coef0 < 0)
 
 
-def _curves_down(K: Matrix, steps: int = 20) -> bool:
+def _is_indefinite_matrix(K: Matrix) -> bool:
     """Whether a matrix of kernel values, (n, n), is asymmetric or has clearly negative eigenvalues.
 
     Lanczos' method finds the extreme ones in a few products.
@@ -158,7 +161,7 @@ def _curves_down(K: Matrix, steps: int = 20) -> bool:
         return True
     basis = [np.random.default_rng(0).normal(size=len(K))]
     basis[0] /= np.linalg.norm(basis[0])
-    for _ in range(min(steps, len(K))):
+    for _ in range(min(LANCZOS_STEPS, len(K))):
         Q = np.stack(basis, axis=1)
         rest = K @ basis[-1]
         rest -= Q @ (Q.T @ rest)
