@@ -110,6 +110,16 @@ class MissingPackageError(SeparatrixError, ImportError):
     """An optional package is not installed."""
 
 
+def missing_package(package: str, extra: str) -> MissingPackageError:
+    """The error for an optional package, with the command that installs it.
+
+    >>> str(missing_package("matplotlib", "report"))
+    "matplotlib is not installed; install it with: pip install 'separatrix[report]'"
+    """
+    command = f"pip install 'separatrix[{extra}]'"
+    return MissingPackageError(f"{package} is not installed; install it with: {command}")
+
+
 class DeviceError(SeparatrixError, RuntimeError):
     """There is no GPU, or it cannot do this work."""
 

@@ -57,9 +57,8 @@ class Gram(Protocol):
     shape: tuple[int, int]
     dtype: np.dtype[Any]  # of the values
     error: float  # upper bound of a value's rounding error
-    segments: tuple[
-        slice, ...
-    ]  # column ranges that rows are stored by: one per class, or one for all
+    # column ranges that rows are stored by: one per class, or one for all
+    segments: tuple[slice, ...]
 
     def diagonal(self) -> Vector:
         """All k(x, x), (n,)."""

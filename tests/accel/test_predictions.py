@@ -52,8 +52,8 @@ def test_predictions_are_scikit_learns(name):
     with accel.patched():
         ours = cross_val_predict(model, A, y, **options)
     (calls,) = counters.CALLS.values()
-    assert calls.ours >= 3
-    assert not calls.theirs
+    assert calls.served >= 3
+    assert not calls.fallbacks
     assert ours.dtype == theirs.dtype
     if theirs.dtype.kind == "f":
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
@@ -73,7 +73,7 @@ def test_others_are_left_to_scikit_learn(model, options, reason):
     theirs = cross_val_predict(model, X, Y, **options)
     with accel.patched():
         ours = cross_val_predict(model, X, Y, **options)
-    assert dict(counters.CALLS["SVC in a search"].theirs) == {reason: 1}
+    assert dict(counters.CALLS["SVC in a search"].fallbacks) == {reason: 1}
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -88,7 +88,7 @@ def test_folds_of_one_sample_are_served():
     theirs = cross_val_predict(STRICT, X[:40], Y[:40], cv=LeaveOneOut())
     with accel.patched():
         ours = cross_val_predict(STRICT, X[:40], Y[:40], cv=LeaveOneOut())
-    assert counters.CALLS["SVC in a search"].ours == 40
+    assert counters.CALLS["SVC in a search"].served == 40
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -101,5 +101,5 @@ def test_calibration_and_stacking_predict_with_all_folds_at_once():
         counters.reset()
         with accel.patched():
             ours = model.fit(X, NAMED).predict_proba(X)
-        assert counters.CALLS["SVC in a search"].ours == folds
+        assert counters.CALLS["SVC in a search"].served == folds
         np.testing.assert_allclose(ours, theirs, atol=1e-4)

@@ -20,7 +20,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from separatrix import accel
 from separatrix.accel import counters
-from separatrix.accel.support_vectors import _curves_down
+from separatrix.accel.support_vectors import _is_indefinite_matrix
 
 pytestmark = pytest.mark.usefixtures("all_served")
 
@@ -74,7 +74,7 @@ def test_rows_that_a_split_draws_several_times_count_as_often(model):
     theirs = cross_val_score(model, X, Y, cv=splits)
     with accel.patched():
         ours = cross_val_score(model, X, Y, cv=splits)
-    assert sum(calls.ours for calls in counters.CALLS.values()) == 4
+    assert sum(calls.served for calls in counters.CALLS.values()) == 4
     np.testing.assert_allclose(ours, theirs)
 
 
@@ -88,7 +88,7 @@ def test_labels_in_a_table_are_left_to_scikit_learn(model, y):
         ours = search.fit(X, y).cv_results_["mean_test_score"]
     assert ours == pytest.approx(theirs)
     name = f"{type(model).__name__} in a search"
-    assert dict(counters.CALLS[name].theirs) == {"labels that are a table": 1}
+    assert dict(counters.CALLS[name].fallbacks) == {"labels that are a table": 1}
 
 
 def test_scores_that_fail_warn_as_in_scikit_learn():
@@ -127,7 +127,7 @@ def test_kernels_that_are_not_definite_are_left_to_scikit_learn(name):
     with accel.patched():
         np.testing.assert_allclose(model.fit(X, Y).decision_function(X), theirs, atol=1e-6)
         np.testing.assert_array_equal(cross_val_score(model, X, Y, cv=3), scores)
-    reasons = {reason for calls in counters.CALLS.values() for reason in calls.theirs}
+    reasons = {reason for calls in counters.CALLS.values() for reason in calls.fallbacks}
     assert reasons == {"an indefinite kernel"}
 
 
@@ -138,7 +138,7 @@ def test_matrices_that_are_not_definite_are_left_to_scikit_learn():
     with accel.patched():
         np.testing.assert_array_equal(model.fit(K, Y).n_support_, theirs)
         model.fit(X @ X.T, Y)
-    assert (counters.CALLS["SVC.fit"].ours, counters.CALLS["SVC.fit"].theirs.total()) == (1, 1)
+    assert (counters.CALLS["SVC.fit"].served, counters.CALLS["SVC.fit"].fallbacks.total()) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -155,4 +155,4 @@ def test_matrices_that_are_not_definite_are_left_to_scikit_learn():
     ],
 )
 def test_negative_eigenvalues_are_found(K, down):
-    assert _curves_down(K) is down
+    assert _is_indefinite_matrix(K) is down

@@ -90,7 +90,7 @@ SEARCHES = {
 def served():
     """Calls in searches that separatrix served, and those that scikit-learn did."""
     found = [calls for name, calls in counters.CALLS.items() if "in a search" in name]
-    return sum(c.ours for c in found), sum(c.theirs.total() for c in found)
+    return sum(c.served for c in found), sum(c.fallbacks.total() for c in found)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -254,13 +254,13 @@ def test_other_searches_are_left_to_scikit_learn(search, reason):
     with accel.patched():
         search.fit(X, Y)
     assert search.best_score_ > 0.9
-    assert counters.CALLS["SVC in a search"].theirs == {reason: 1}
+    assert counters.CALLS["SVC in a search"].fallbacks == {reason: 1}
 
 
 def test_weights_of_samples_are_left_to_scikit_learn():
     with accel.patched():
         GridSearchCV(SVC(), {"C": [1]}).fit(X, Y, sample_weight=np.ones(len(Y)))
-    assert counters.CALLS["SVC in a search"].theirs == {"parameters of fit": 1}
+    assert counters.CALLS["SVC in a search"].fallbacks == {"parameters of fit": 1}
 
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores")

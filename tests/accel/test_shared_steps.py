@@ -82,7 +82,7 @@ def fitted(search, A, y):
 
 def shared():
     calls = counters.CALLS.get(LABEL)
-    return (0, {}) if calls is None else (calls.ours, dict(calls.theirs))
+    return (0, {}) if calls is None else (calls.served, dict(calls.fallbacks))
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -178,7 +178,7 @@ def test_models_that_are_solved_together_see_the_numbers_that_scikit_learn_draws
     theirs = fitted(search, X, Y)
     with accel.patched():
         ours = fitted(search, X, Y)
-    assert counters.CALLS["Pipeline in a search"].theirs == {"random steps": 1}
+    assert counters.CALLS["Pipeline in a search"].fallbacks == {"random steps": 1}
     for fold in range(3):
         key = f"split{fold}_test_score"
         np.testing.assert_array_equal(ours.cv_results_[key], theirs.cv_results_[key])
@@ -202,12 +202,12 @@ def test_a_candidate_that_fails_is_scikit_learns_own_error():
 def test_a_small_search_is_served_where_workers_would_have_to_start(monkeypatch):
     from separatrix.accel import dispatch, workers
 
-    monkeypatch.setattr(dispatch._Loaded, "ours", False)
+    monkeypatch.setattr(dispatch._Loaded, "served", False)
     monkeypatch.setattr(dispatch._Loaded, "missed", 0.0)
     monkeypatch.setattr(workers, "_starting", lambda parallel: workers.STARTING)
     with accel.patched():
         GridSearchCV(SVC(), {"C": [1, 10]}, cv=3).fit(X, Y)
-    assert counters.CALLS["SVC in a search"].ours == 6
+    assert counters.CALLS["SVC in a search"].served == 6
 
 
 def test_workers_that_run_cost_nothing_more():

@@ -82,7 +82,7 @@ def test_classes_stay_scikit_learns_own():
         assert SVC.__module__ == "sklearn.svm._classes"
         assert clone(model).get_params() == model.get_params()
         assert sorted(vars(model)) == sorted(vars(before))
-        assert counters.CALLS["SVC.fit"].ours == 1
+        assert counters.CALLS["SVC.fit"].served == 1
 
 
 @pytest.mark.parametrize("move", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
@@ -108,7 +108,7 @@ def test_models_fitted_before_stay_what_they_were():
 def test_small_problems_are_left_to_scikit_learn_and_counted():
     with accel.patched():
         SVC().fit(X, Y)
-    assert counters.CALLS["SVC.fit"].theirs == {"too small": 1}
+    assert counters.CALLS["SVC.fit"].fallbacks == {"too small": 1}
     assert "too small: 1" in accel.report()
 
 
@@ -119,7 +119,7 @@ def test_what_is_not_served_goes_to_scikit_learn(monkeypatch):
         model = SVC(max_iter=3)
         with pytest.warns(UserWarning, match="Solver terminated early"):
             model.fit(X, Y)
-    assert counters.CALLS["SVC.fit"].theirs == {"max_iter": 1}
+    assert counters.CALLS["SVC.fit"].fallbacks == {"max_iter": 1}
 
 
 def test_errors_are_scikit_learns_own():
@@ -142,7 +142,7 @@ def test_subclasses_are_served_through_their_base():
 
     with accel.patched(fallback=False):
         assert Own().fit(X, Y).score(X, Y) > 0.95
-    assert counters.CALLS["SVC.fit"].ours == 1
+    assert counters.CALLS["SVC.fit"].served == 1
 
 
 def test_random_numbers_are_drawn_as_before():
@@ -270,7 +270,7 @@ def test_it_is_inside_of_other_tools():
 
 
 def test_compiled_code_is_loaded_once_calls_would_have_paid_for_it(monkeypatch):
-    monkeypatch.setattr(dispatch._Loaded, "ours", False)
+    monkeypatch.setattr(dispatch._Loaded, "served", False)
     monkeypatch.setattr(dispatch._Loaded, "missed", 0.0)
     monkeypatch.setattr(dispatch.SETTINGS, "fallback", True)
     worth = Worth(smallest=0.01, gain=2.0)
@@ -282,6 +282,6 @@ def test_compiled_code_is_loaded_once_calls_would_have_paid_for_it(monkeypatch):
             dispatch.require_worth(seconds, worth)
         dispatch.note_missed(raised.value, seconds, worth)
     dispatch.require_worth(seconds, worth)
-    assert dispatch._Loaded.ours
+    assert dispatch._Loaded.served
     with pytest.raises(dispatch.NotServed, match="too small"):
         dispatch.require_worth(0.005, worth)

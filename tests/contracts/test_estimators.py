@@ -163,7 +163,7 @@ def test_a_callback_can_stop_the_fit(model):
 def test_a_machine_that_is_stopped_says_how_far_it_got(model):
     digits, labels = load_digits(return_X_y=True)
     labels = labels % 2  # one boundary, in many rounds
-    with pytest.warns(ConvergenceWarning, match=r"(told to stop|cancelled).*(wanted|more than)"):
+    with pytest.warns(ConvergenceWarning, match=r"(was stopped|cancelled).*(wanted|more than)"):
         fitted = clone(model).set_callbacks(StopAtOnce()).fit(digits, labels)
     assert fitted.predict(digits).shape == labels.shape
 
@@ -178,7 +178,7 @@ def test_leaving_out_that_is_stopped_says_so_and_the_model_predicts():
 
 @pytest.mark.parametrize("search", [KernelPerceptronCV(cv=2), SVCCV(cv=2)])
 def test_a_search_that_is_stopped_says_so(search):
-    with pytest.warns(ConvergenceWarning, match="told to stop before all folds were done"):
+    with pytest.warns(ConvergenceWarning, match="stopped before all folds were done"):
         clone(search).set_callbacks(StopAtOnce()).fit(X, Y)
 
 

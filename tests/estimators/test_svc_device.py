@@ -496,7 +496,7 @@ def test_an_interrupted_fit_leaves_the_last_one(device, gpu, monkeypatch):
 
 
 def test_a_time_limit_holds_on_a_gpu_too(gpu):
-    with pytest.warns(Warning, match="SVC was told to stop"):
+    with pytest.warns(Warning, match="SVC was stopped"):
         model = SVC(C=1e5, gamma=0.001, time_limit=1e-9, device="cuda").fit(IMAGES, DIGITS)
     assert "stopped" in model.stop_
     assert len(model.predict(IMAGES)) == len(IMAGES)

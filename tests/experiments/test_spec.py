@@ -23,7 +23,7 @@ def test_folds_test_every_row_once_unless_repeats_are_asked_for():
     split = {"method": "folds", "folds": 3, "repeats": 2}
     assert parse_spec({"data": "iris", "model": [MODEL], "split": split}, "a").split.repeats == 2
     split = {"method": "random", "folds": 3}
-    with pytest.raises(ExperimentError, match='`folds` goes with method = "folds"'):
+    with pytest.raises(ExperimentError, match='`folds` needs method = "folds"'):
         parse_spec({"data": "iris", "model": [MODEL], "split": split}, "a")
 
 

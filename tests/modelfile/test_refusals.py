@@ -123,20 +123,28 @@ TEXT_PARAMETERS = [
     ({"ngram_range": (1, 33)}, "ngram_range` must be from 1 to 32"),
     ({"dtype": np.int32}, "dtype` must be one of np.int64, np.float64, np.float32"),
     ({"dtype": "float32"}, "dtype` must be one of"),
-    ({"vocabulary": {"long", "thin"}}, "vocabulary` is set, which has no place"),
+    ({"vocabulary": {"long", "thin"}}, "vocabulary` is set, which cannot be stored"),
 ]
-SEARCH = r"no place in a file.*best_model\(search\)"
+SEARCH = r"cannot be stored in a file.*best_model\(search\)"
 UNSUPPORTED = [
-    (MySVC(), X, "is a MySVC, which has no place in a file"),
+    (MySVC(), X, "is a MySVC, which cannot be stored in a file"),
     (sx.KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum()), X, "metric` is a function"),
     (sx.KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), X, "weights` is a function"),
-    (sx.BayesDecision(PeerGaussianNB()), X, "is a GaussianNB, which has no place"),
-    (make_pipeline(FunctionTransformer(), sx.SVC()), X, "is a FunctionTransformer, which has no"),
-    (make_pipeline(StandardScaler(), PeerGaussianNB()), X, "is a GaussianNB, which has no place"),
+    (sx.BayesDecision(PeerGaussianNB()), X, "is a GaussianNB, which cannot be stored"),
+    (
+        make_pipeline(FunctionTransformer(), sx.SVC()),
+        X,
+        "is a FunctionTransformer, which cannot be stored",
+    ),
+    (
+        make_pipeline(StandardScaler(), PeerGaussianNB()),
+        X,
+        "is a GaussianNB, which cannot be stored",
+    ),
     (
         sx.LinearDiscriminantAnalysis("lsqr", covariance_estimator=LedoitWolf()),
         X,
-        "is a LedoitWolf, which has no place",
+        "is a LedoitWolf, which cannot be stored",
     ),
     (sx.Perceptron(random_state=np.random.RandomState(0)), X, "is a generator.* holds seeds"),
     (sx.Perceptron(random_state=np.random.default_rng(0)), X, "is a generator.* holds seeds"),

@@ -119,19 +119,19 @@ def test_a_gpu_tensor_stays_on_its_device(gpu_tensors):
         choose_device("SVC", "cpu", there)
     assert choose_device("SVC", "auto", there) == there.device
     assert choose_device("SVC", "cuda", there) == there.device
-    assert choose_device("SVC", "auto", there, worth=False) == there.device
+    assert choose_device("SVC", "auto", there, large=False) == there.device
     for device in ("auto", "cuda"):
         with pytest.raises(
             DeviceError, match="SVC cannot run on a GPU with strings; use device='cpu'"
         ):
-            choose_device("SVC", device, there, without="strings")
+            choose_device("SVC", device, there, obstacle="strings")
 
 
 def test_auto_takes_a_gpu_for_large_problems_without_an_obstacle(a_gpu, monkeypatch):
     assert choose_device("SVC", "cpu", X) is None
     assert choose_device("SVC", "auto", X) == a_gpu
-    assert choose_device("SVC", "auto", X, worth=False) is None
-    assert choose_device("SVC", "auto", X, without="strings") is None
+    assert choose_device("SVC", "auto", X, large=False) is None
+    assert choose_device("SVC", "auto", X, obstacle="strings") is None
     monkeypatch.setattr(backends, "has_driver", lambda: False)
     assert choose_device("SVC", "auto", X) is None
 
@@ -154,7 +154,7 @@ def test_auto_without_torch_is_the_cpu_without_a_warning(monkeypatch):
 
 def test_a_gpu_that_does_not_work_is_an_error_or_one_warning_at_the_callers_line(broken_gpu):
     with pytest.raises(DeviceError, match="holiday"):
-        choose_device("SVC", "cuda", X, worth=False)
+        choose_device("SVC", "cuda", X, large=False)
     message = "the GPU is on holiday. SVC runs on the CPU"
     with pytest.warns(RuntimeWarning, match=message) as caught:
         assert choose_device("SVC", "auto", X) is None

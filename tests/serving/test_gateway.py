@@ -80,7 +80,7 @@ def test_an_answer_that_takes_too_long_is_given_up(make_client, monkeypatch):
     answer = client.post("/predict", ROW)
     assert answer.status == 503
     assert "longer than the limit of 0.05 seconds" in answer.json()["error"]
-    assert client.endpoints.on_way == 0
+    assert client.endpoints.in_progress == 0
 
 
 def test_requests_beyond_the_queue_are_answered_429(make_client):

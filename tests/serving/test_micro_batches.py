@@ -73,7 +73,7 @@ def test_a_request_that_was_given_up_is_left_out(iris):
     rows = np.ones((1, 4))
 
     async def give_one_up():
-        client.endpoints.on_way = 2
+        client.endpoints.in_progress = 2
         first = asyncio.create_task(batcher.score(rows, True))
         second = asyncio.create_task(batcher.score(rows, True))
         await asyncio.sleep(0)

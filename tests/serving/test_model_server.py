@@ -113,7 +113,7 @@ def test_requests_in_progress_are_answered_when_the_server_stops(iris):
             target=lambda: answers.append(live.request("POST", "/predict", ROW))
         )
         asked.start()
-        while not live.server._endpoints.on_way:
+        while not live.server._endpoints.in_progress:
             time.sleep(0.005)
         live.stop()
         asked.join(30)

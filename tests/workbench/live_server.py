@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request, Response
 from separatrix.workbench import pages
 from separatrix.workbench.guard import Guard
 from separatrix.workbench.replies import json_reply, read_body, register_error_handlers
-from separatrix.workbench.serve import Server, bind_socket, server_config
+from separatrix.workbench.serve import bind_socket, make_server
 from separatrix.workbench.strict_model import StrictModel
 from separatrix.workbench.tokens import Tokens
 
@@ -80,7 +80,7 @@ def serve_app(make: Callable[[Tokens], FastAPI]) -> Iterator[LiveServer]:
     """The server of an application, until the end of the block."""
     with bind_socket(0) as door:
         tokens, begun = Tokens(door.getsockname()[1]), Event()
-        server = Server(server_config(make(tokens)), begun.set)
+        server = make_server(make(tokens), begun.set)
         thread = Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
         assert begun.wait(20)

@@ -8,11 +8,12 @@ import pytest
 from tests.workbench import fake_workers
 from tests.workbench.asynchronous import SECONDS, async_test, until
 
+from separatrix.web import MEGABYTE
 from separatrix.web.request_error import RequestError
 from separatrix.workbench import backend as module
 from separatrix.workbench.backend import Backend
 from separatrix.workbench.dispatcher import Dispatcher
-from separatrix.workbench.settings import MEGABYTE, Settings
+from separatrix.workbench.settings import Settings
 
 
 @pytest.fixture

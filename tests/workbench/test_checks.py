@@ -9,10 +9,10 @@ import pytest
 from tests.workbench.attacks import GARBAGE
 from tests.workbench.live_server import LiveServer, parsed
 
+from separatrix.web import MEGABYTE
 from separatrix.web.request_error import RequestError
 from separatrix.web.static_files import load_files
 from separatrix.workbench import checks
-from separatrix.workbench.settings import MEGABYTE
 
 # Methods, types, sizes
 

@@ -203,7 +203,8 @@ def test_missing_models_and_data_are_errors(tmp_path):
 
 
 def test_a_missing_package_is_an_error_with_the_command_to_install_it(monkeypatch):
-    monkeypatch.delitem(sys.modules, "separatrix.workbench.serve")
+    for module in ("separatrix.workbench.serve", "separatrix.web.server"):
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 
     assert "hint: pip install 'separatrix[workbench]'" in run("workbench", code=3).output

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from separatrix.errors import DataError
-from separatrix.workbench.settings import MEGABYTE
+from separatrix.web import MEGABYTE
 from separatrix.workbench.worker import Worker, describe_error
 
 

@@ -1,4 +1,4 @@
-"""How often each estimator was served by separatrix, how often by scikit-learn and why."""
+"""How many calls of each method separatrix served, and how many scikit-learn, with the reasons."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from threading import Lock
 class Calls:
     """The calls of one method of one class."""
 
-    ours: int = 0
-    theirs: Counter[str] = field(default_factory=Counter)
+    served: int = 0
+    fallbacks: Counter[str] = field(default_factory=Counter)
     """Calls that scikit-learn served, by reason."""
     seconds: float = 0.0
     """Of the calls that separatrix served."""
-    seconds_theirs: float = 0.0
+    fallback_seconds: float = 0.0
     saved: float = 0.0
     """Estimated seconds that scikit-learn would have taken longer."""
 
@@ -25,21 +25,21 @@ CALLS: dict[str, Calls] = {}
 _LOCK = Lock()
 
 
-def count_ours(label: str, seconds: float, expected: float, calls: int = 1) -> None:
+def count_served(label: str, seconds: float, expected: float, calls: int = 1) -> None:
     """Count calls that separatrix served; `expected` are the seconds of scikit-learn, estimated."""
     with _LOCK:
         counted = CALLS.setdefault(label, Calls())
-        counted.ours += calls
+        counted.served += calls
         counted.seconds += seconds
         counted.saved += max(0.0, expected - seconds)
 
 
-def count_theirs(label: str, seconds: float, reason: str) -> None:
+def count_fallback(label: str, seconds: float, reason: str) -> None:
     """Count a call that scikit-learn served."""
     with _LOCK:
         counted = CALLS.setdefault(label, Calls())
-        counted.theirs[reason] += 1
-        counted.seconds_theirs += seconds
+        counted.fallbacks[reason] += 1
+        counted.fallback_seconds += seconds
 
 
 def reset() -> None:
@@ -53,8 +53,8 @@ def report() -> str:
     Examples
     --------
     >>> reset()
-    >>> count_ours("SVC.fit", 0.5, 4.5)
-    >>> count_theirs("SVC.fit", 0.25, "probability=True")
+    >>> count_served("SVC.fit", 0.5, 4.5)
+    >>> count_fallback("SVC.fit", 0.25, "probability=True")
     >>> print(report())
     separatrix.accel  calls  ours  scikit-learn  seconds  saved about
     SVC.fit               2     1             1     0.75        4.0 s  probability=True: 1
@@ -78,14 +78,14 @@ def report() -> str:
 
 
 def _line(name: str, calls: Calls) -> tuple[str, ...]:
-    theirs = calls.theirs.total()
-    why = ", ".join(f"{reason}: {count}" for reason, count in calls.theirs.most_common())
+    left = calls.fallbacks.total()
+    why = ", ".join(f"{reason}: {count}" for reason, count in calls.fallbacks.most_common())
     return (
         name,
-        str(calls.ours + theirs),
-        str(calls.ours),
-        str(theirs),
-        f"{calls.seconds + calls.seconds_theirs:.2f}",
+        str(calls.served + left),
+        str(calls.served),
+        str(left),
+        f"{calls.seconds + calls.fallback_seconds:.2f}",
         f"{calls.saved:.1f} s",
         why,
     )

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from separatrix.accel.replacements import FRAMES
-from separatrix.accel.shortcuts import not_of_arrays
+from separatrix.accel.shortcuts import skip_arrays
 
 STATS = ("scipy.stats", "scipy.stats.mstats")
 NUMPY = ("numpy.f2py", "numpy.testing")
@@ -65,7 +65,7 @@ _LOCK = Lock()
 
 @contextmanager
 def deferred_imports(importer: str) -> Iterator[None]:
-    """Put placeholders in the place of what a module imports for later, while it is executed."""
+    """Put placeholders in place of what a module imports for later, while it is executed."""
     put = [name for name in DEFERRED.get(importer, ()) if _put(name)]
     try:
         yield
@@ -194,13 +194,13 @@ class _Name:
 
 
 class _FrameChecks:
-    """`dependencies` of narwhals, which need not be loaded to tell that arrays are no frames."""
+    """`dependencies` of narwhals, which need not be loaded to see that arrays are not frames."""
 
     def __init__(self) -> None:
-        self.is_into_dataframe = not_of_arrays(
+        self.is_into_dataframe = skip_arrays(
             lambda native: bool(_load(FRAMES).dependencies.is_into_dataframe(native))
         )
-        self.is_into_series = not_of_arrays(
+        self.is_into_series = skip_arrays(
             lambda native: bool(_load(FRAMES).dependencies.is_into_series(native))
         )
 
@@ -221,7 +221,7 @@ def _load(name: str) -> ModuleType:
 def plain_docs(_original: type) -> type:
     """`FunctionDoc` of SciPy's decorators, which take a tenth of the import to add a note to docstrings.
 
-    The note stands at the end of the text, which is not taken apart for it.
+    The note is appended to the text, which is not parsed for it.
     """
 
     class FunctionDoc:

@@ -1,4 +1,4 @@
-"""A call of a replaced method: by separatrix where it serves it and saves time, else by scikit-learn."""
+"""Calls of replaced methods: served by separatrix if it can and saves time, else by scikit-learn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import perf_counter, thread_time
 from typing import Any
 
 from separatrix.accel import costs
-from separatrix.accel.counters import count_ours, count_theirs
+from separatrix.accel.counters import count_fallback, count_served
 from separatrix.accel.replacements import Target, Worth
 from separatrix.accel.switch_state import SETTINGS
 
@@ -21,18 +21,18 @@ class NotServed(Exception):
     """Why a call is left to scikit-learn, or refused without the fallback."""
 
 
-class TheirsPreferred(NotServed):
+class SklearnPreferred(NotServed):
     """Why a call that could be served is left to scikit-learn: the answer could differ."""
 
 
-def prefer_theirs(reason: str) -> None:
+def prefer_sklearn(reason: str) -> None:
     """Leave a call to scikit-learn if the fallback is on: separatrix would give another answer."""
     if SETTINGS.fallback:
-        raise TheirsPreferred(reason)
+        raise SklearnPreferred(reason)
 
 
-class LeftToThem(NotServed):
-    """A call that is none of separatrix's business, or that scikit-learn refuses in its own words."""
+class NotReplaced(NotServed):
+    """A call outside of what separatrix replaces, or that scikit-learn rejects with its own message."""
 
 
 class NotYetLoaded(NotServed):
@@ -40,7 +40,7 @@ class NotYetLoaded(NotServed):
 
 
 class _Loaded:
-    ours = False  # whether compiled code has been used in this process
+    served = False  # whether compiled code has been used in this process
     missed = 0.0  # seconds that calls so far would have saved, had it been loaded
 
 
@@ -57,9 +57,9 @@ def require_worth(seconds: float, worth: Worth) -> None:
     if not is_worth_it(seconds, worth):
         raise NotServed("too small")
     loads = not SETTINGS.fallback or _Loaded.missed + worth.saved(seconds) >= LOADING
-    if not (_Loaded.ours or loads):
+    if not (_Loaded.served or loads):
         raise NotYetLoaded("too small")
-    _Loaded.ours = True
+    _Loaded.served = True
 
 
 def note_missed(reason: Exception, seconds: float, worth: Worth) -> None:
@@ -87,26 +87,26 @@ def replace(original: Callable[..., Any], target: Target) -> Callable[..., Any]:
         start = perf_counter()
         try:
             answer = _serve(target, expected, args, more)
-        except LeftToThem:  # not counted
+        except NotReplaced:  # not counted
             return original(*args, **more)
         except Exception as error:
             if not SETTINGS.fallback:
                 raise
             reason = error
         else:
-            count_ours(target.label, perf_counter() - start, expected)
+            count_served(target.label, perf_counter() - start, expected)
             return answer
         start, used = perf_counter(), thread_time()
         try:
             return original(*args, **more)
         finally:
-            count_theirs(target.label, perf_counter() - start, words_of(reason))
+            count_fallback(target.label, perf_counter() - start, reason_of(reason))
             note_missed(reason, thread_time() - used, target.worth)  # other programs take no part
 
     return replaced
 
 
-def words_of(reason: Exception) -> str:
+def reason_of(reason: Exception) -> str:
     """Why a call was left to scikit-learn, for the report."""
     return str(reason) if isinstance(reason, NotServed) else type(reason).__name__
 
@@ -117,7 +117,7 @@ def _serve(target: Target, expected: float, args: Any, more: Any) -> Any:
     SETTINGS.attempts += 1
     try:
         return load(target.adapter)(*args, **more)
-    except LeftToThem:
+    except NotReplaced:
         SETTINGS.attempts -= 1
         raise
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs
+from separatrix.accel.dispatch import NotReplaced, NotServed, prefer_sklearn
 from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
 from separatrix.solvers.categorical_bayes import (
     columns_of,
@@ -36,7 +36,7 @@ def lda_svd(estimator: Any, X: Any, y: Any) -> None:
         warnings.simplefilter("ignore")
         model.fit(X, y)
     if model.rank_ < X.shape[1]:
-        prefer_theirs("collinear features")
+        prefer_sklearn("collinear features")
     for name in LEARNED:
         if hasattr(model, name):
             setattr(estimator, name, np.asarray(getattr(model, name), X.dtype))
@@ -53,7 +53,7 @@ def qda_svd(estimator: Any, X: Any) -> tuple[Vector, Matrix, Any]:
     variances, axes = np.linalg.eigh(apart.T @ apart / len(X))
     variances, axes = variances[::-1], axes[:, ::-1]
     if variances[-1] <= SURE * variances[0]:
-        prefer_theirs("collinear features")
+        prefer_sklearn("collinear features")
     scaling = (1.0 - estimator.reg_param) * variances + estimator.reg_param
     cov = (axes * scaling) @ axes.T if estimator.store_covariance else None
     return (scaling, np.ascontiguousarray(axes), cov)
@@ -62,7 +62,7 @@ def qda_svd(estimator: Any, X: Any) -> tuple[Vector, Matrix, Any]:
 def gaussian_joint_log_likelihood(estimator: Any, X: Any) -> Matrix:
     """`GaussianNB._joint_log_likelihood`, (n, k), by blocks that stay in the cache."""
     if not isinstance(X, np.ndarray) or not isinstance(estimator.theta_, np.ndarray):
-        raise LeftToThem("arrays of another library")
+        raise NotReplaced("arrays of another library")
     if not (estimator.var_ > 0).all():
         raise NotServed("features without variance")
     prior = log_of(np.asarray(estimator.class_prior_, np.float64))
@@ -75,7 +75,7 @@ def category_counts(estimator: Any, X: Any, Y: Any) -> None:
     y = np.argmax(Y != 0, axis=1)
     weights = np.asarray(Y[np.arange(len(Y)), y], np.float64)
     if (weights < 0).any():
-        raise LeftToThem("weights below 0")
+        raise NotReplaced("weights below 0")
     sizes = estimator._validate_n_categories(X, estimator.min_categories)
     before = estimator.category_count_
     wide = np.maximum(sizes, [counts.shape[1] for counts in before]).astype(np.int64)
@@ -94,23 +94,23 @@ def categorical_joint_log_likelihood(estimator: Any, X: Any) -> Matrix:
     """`CategoricalNB._joint_log_likelihood`, (n, k)."""
     tables = estimator.feature_log_prob_
     if X.shape[1] != estimator.n_features_in_:
-        raise LeftToThem("an error of scikit-learn")
+        raise NotReplaced("an error of scikit-learn")
     X, sizes = _as_categories(X), np.array([table.shape[1] for table in tables])
     if (sizes <= X).any():
-        raise LeftToThem("an error of scikit-learn")
+        raise NotReplaced("an error of scikit-learn")
     found = sum_entries(X, starts_of(sizes), np.concatenate(tables, axis=1))
     return np.asarray(found + estimator.class_log_prior_)
 
 
 def _as_categories(X: Any) -> Codes:
     if not len(X) or X.dtype.kind not in "iu" or X.min() < 0:
-        raise LeftToThem("no categories")
+        raise NotReplaced("no categories")
     return np.ascontiguousarray(X, dtype=np.int64)
 
 
 def _require_tall(X: Any) -> None:
     """Moments need more samples than features."""
     if not isinstance(X, np.ndarray):
-        raise LeftToThem("arrays of another library")
+        raise NotReplaced("arrays of another library")
     if X.shape[0] < 2 * X.shape[1]:
-        raise LeftToThem("few samples")
+        raise NotReplaced("few samples")

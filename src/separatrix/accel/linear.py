@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state, compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.accel.costs import boundaries
-from separatrix.accel.dispatch import LeftToThem, NotServed, prefer_theirs
+from separatrix.accel.dispatch import NotReplaced, NotServed, prefer_sklearn
 from separatrix.estimators.base.blocks import ArrayBlocks
 from separatrix.estimators.base.logistic_penalty import build_solver
 from separatrix.estimators.base.prepare import Training
@@ -47,12 +47,12 @@ def linear_svc(
 ) -> tuple[Matrix, Any, Any]:  # fmt: skip
     """`_fit_liblinear` for `LinearSVC`: weights, biases and iterations."""
     if loss not in ("hinge", "squared_hinge"):
-        raise LeftToThem("LinearSVR")
+        raise NotReplaced("LinearSVR")
     if verbose:
-        prefer_theirs("verbose")
+        prefer_sklearn("verbose")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2 or (fit_intercept and intercept_scaling <= 0):
-        raise LeftToThem("an error of scikit-learn")
+        raise NotReplaced("an error of scikit-learn")
     check = sys.modules["sklearn.svm._base"]._get_liblinear_solver_type
     check(multi_class, penalty, loss, dual)  # its errors
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
@@ -74,7 +74,7 @@ def linear_svc(
         model.fit(X, codes, sample_weight=_weights(sample_weight, X))
     n_iter = np.full(boundaries(len(classes)), model.n_iter_, dtype=np.int32)
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
-        prefer_theirs("did not converge")
+        prefer_sklearn("did not converge")
         warnings.warn(UNFINISHED["liblinear"], ConvergenceWarning, stacklevel=4)
     draw_seed(check_random_state(random_state))
     coef, intercept = model.coef_, model.intercept_
@@ -91,10 +91,10 @@ def logistic_liblinear(
 ) -> tuple[Matrix, Any, Any]:  # fmt: skip
     """`_fit_liblinear` for `LogisticRegression`: the bias is the weight of a constant, and penalised."""
     if verbose:
-        prefer_theirs("verbose")
+        prefer_sklearn("verbose")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2 or (fit_intercept and intercept_scaling <= 0):
-        raise LeftToThem("an error of scikit-learn")
+        raise NotReplaced("an error of scikit-learn")
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=sample_weight)
     weights = _weights(sample_weight, X) * factors[codes]
     if fit_intercept:
@@ -141,7 +141,7 @@ def logistic_path(
     width = X.shape[1] + fit_intercept
     start = None if coef is None else np.atleast_2d(np.asarray(coef, np.float64))
     if start is not None and start.shape != (boundaries(len(classes)), width):
-        raise LeftToThem("an error of scikit-learn")
+        raise NotReplaced("an error of scikit-learn")
     fits = _solve(
         X, codes, classes, weights, Cs, l1_ratio=_share(penalty, l1_ratio),
         intercept=fit_intercept, tol=tol or np.finfo(float).eps, max_iter=max_iter, start=start,
@@ -166,13 +166,13 @@ def draw_seed(random: np.random.RandomState, lowest: int = 0) -> int:
 def _require_served(X: Any, solver: str, callback_ctx: Any, estimator: Any, verbose: int) -> None:
     """Leave to scikit-learn what only it can do."""
     if solver == "liblinear":
-        raise LeftToThem("it calls LIBLINEAR, which is replaced")
+        raise NotReplaced("it calls LIBLINEAR, which is replaced")
     if not (issparse(X) or isinstance(X, np.ndarray | list)):
         raise NotServed("arrays of another library")
     if callback_ctx is not None and hasattr(estimator, "_skl_callbacks"):
-        raise LeftToThem("callbacks")
+        raise NotReplaced("callbacks")
     if verbose:
-        prefer_theirs("verbose")
+        prefer_sklearn("verbose")
 
 
 def _share(penalty: str | None, l1_ratio: float | None) -> float:
@@ -210,7 +210,7 @@ def _require_converged(fits: list[LogisticFit], solver: str, max_iter: int) -> N
     if any(not np.isfinite(fit.theta).all() for fit in fits):
         raise NotServed("overflow")
     if any(fit.stop == "max_iter" for fit in fits):
-        prefer_theirs("did not converge")
+        prefer_sklearn("did not converge")
         message = UNFINISHED.get(solver, UNFINISHED["lbfgs"])
         warnings.warn(message.format(max_iter), ConvergenceWarning, stacklevel=5)
 

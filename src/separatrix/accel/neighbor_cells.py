@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from separatrix.accel.dispatch import NotServed, prefer_theirs
+from separatrix.accel.dispatch import NotServed, prefer_sklearn
 from separatrix.accel.neighbor_search import search_wider, settle_ties, voters_of
 from separatrix.accel.searches import Cell, Solved, transform_by
 from separatrix.estimators.metrics.votes import factors_of
@@ -51,7 +51,7 @@ def _solve_fold(X: Any, y: Any, n: int, cells: list[Cell]) -> Iterator[tuple[int
         near = settled[k]
         factors = factors_of(cell.model.weights, near.distances)
         if callable(cell.model.weights):
-            prefer_theirs("a function as weights")
+            prefer_sklearn("a function as weights")
         shares = voters.shares(near.rows, factors, "lowest")
         every = np.zeros((n, len(classes)))
         every[cell.fold.wanted] = shares

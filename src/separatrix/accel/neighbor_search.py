@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from separatrix.accel.dispatch import LeftToThem, NotServed
+from separatrix.accel.dispatch import NotReplaced, NotServed
 from separatrix.accel.switch_state import SETTINGS
 from separatrix.estimators.metrics.votes import Voters, factors_of
 from separatrix.estimators.neighbor_index import NeighborIndex
@@ -32,9 +32,7 @@ METRIC_OBJECTS = {
 
 EQUAL = 1e-12  # relative difference of equal distances
 MOST_TIED = 0.2  # share of the queries that scikit-learn is asked for
-FEW_QUERIES = (
-    1024  # for a thread: scikit-learn then divides the rows among threads, not the queries
-)
+FEW_QUERIES = 1024  # per thread: with fewer, scikit-learn divides the rows among threads
 
 _INDEXES: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 
@@ -90,11 +88,11 @@ def search_wider(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, A
     k = estimator.n_neighbors if n_neighbors is None else n_neighbors
     rows, own = estimator._fit_X, X is None
     if not isinstance(k, Integral) or k <= 0 or k > estimator.n_samples_fit_ - own:
-        raise LeftToThem("an error of scikit-learn")
+        raise NotReplaced("an error of scikit-learn")
     if not hasattr(rows, "shape"):
         raise NotServed("a tree in place of samples")
     if estimator.metric == "precomputed":
-        raise LeftToThem("precomputed distances, only to be sorted")
+        raise NotReplaced("precomputed distances, only to be sorted")
     if not own:
         allow_nan = get_tags(estimator).input_tags.allow_nan
         X = validate_data(
@@ -106,7 +104,7 @@ def search_wider(estimator: Any, X: Any, n_neighbors: Any) -> tuple[Neighbors, A
             order="C",
         )
     if issparse(X) and estimator._fit_method != "brute":
-        raise LeftToThem("an error of scikit-learn")
+        raise NotReplaced("an error of scikit-learn")
     index = _index(estimator, int(k))
     queries_are = rows if own else X
     found = index.nearest(

@@ -52,7 +52,6 @@ def _public(name: str) -> str:
 
 
 LOGISTIC = "LogisticRegression.fit"
-CATEGORICAL = "CategoricalNB"
 LDA, QDA = "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 FIT = "_dense_fit _sparse_fit"
 SEARCH = Worth(0.02, 5.0)  # all cells together
@@ -90,22 +89,8 @@ TARGETS: dict[str, list[Target]] = {
         NEIGHBORS,
     ),
     "sklearn.discriminant_analysis": [
-        Target(
-            "LinearDiscriminantAnalysis",
-            "_solve_svd",
-            "generative:lda_svd",
-            f"{LDA}.fit",
-            "svd",
-            DISCRIMINANT,
-        ),
-        Target(
-            "QuadraticDiscriminantAnalysis",
-            "_solve_svd",
-            "generative:qda_svd",
-            f"{QDA}.fit",
-            "svd",
-            DISCRIMINANT,
-        ),
+        Target(LDA, "_solve_svd", "generative:lda_svd", f"{LDA}.fit", "svd", DISCRIMINANT),
+        Target(QDA, "_solve_svd", "generative:qda_svd", f"{QDA}.fit", "svd", DISCRIMINANT),
     ],
     "sklearn.naive_bayes": [
         Target(
@@ -120,7 +105,7 @@ TARGETS: dict[str, list[Target]] = {
             "CategoricalNB",
             "_count",
             "generative:category_counts",
-            f"{CATEGORICAL}.fit",
+            "CategoricalNB.fit",
             "categories",
             BAYES,
         ),
@@ -128,7 +113,7 @@ TARGETS: dict[str, list[Target]] = {
             "CategoricalNB",
             "_joint_log_likelihood",
             "generative:categorical_joint_log_likelihood",
-            f"{CATEGORICAL}.predict",
+            "CategoricalNB.predict",
             "categories",
             BAYES,
         ),
@@ -142,13 +127,13 @@ FRAMES = "narwhals.stable.v2"
 # Names in modules, or in their classes, that get another value, and "module:function" that makes it
 VALUES: dict[str, dict[str, str]] = {
     "sklearn.base": {"BaseEstimator._get_param_names": "shortcuts:parameter_names"},
-    "sklearn.externals.array_api_compat.common._aliases": {"_unique_kwargs": "shortcuts:kept"},
+    "sklearn.externals.array_api_compat.common._aliases": {"_unique_kwargs": "shortcuts:cached"},
     "sklearn.model_selection._search": {"Parallel": "workers:parallel"},
     "sklearn.model_selection._validation": {"Parallel": "workers:parallel"},
     "sklearn.neighbors._classification": {"_mode": "deferred:row_modes"},
-    "sklearn.utils._param_validation": {"signature": "shortcuts:kept"},
+    "sklearn.utils._param_validation": {"signature": "shortcuts:cached"},
     f"{FRAMES}.dependencies": dict.fromkeys(
-        ("is_into_dataframe", "is_into_series"), "shortcuts:not_of_arrays"
+        ("is_into_dataframe", "is_into_series"), "shortcuts:skip_arrays"
     ),
     "scipy._lib._array_api": {"FunctionDoc": "deferred:plain_docs"},
     "joblib.parallel": {"BatchedCalls": "workers:batched_calls"},

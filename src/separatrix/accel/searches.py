@@ -23,8 +23,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _get_feature_names
 
 from separatrix.accel import costs
-from separatrix.accel.counters import count_ours, count_theirs
-from separatrix.accel.dispatch import NotServed, load, note_missed, require_worth, words_of
+from separatrix.accel.counters import count_fallback, count_served
+from separatrix.accel.dispatch import NotServed, load, note_missed, reason_of, require_worth
 from separatrix.accel.replacements import SEARCH
 from separatrix.accel.switch_state import SETTINGS
 from separatrix.types import Codes
@@ -163,7 +163,7 @@ def _serve_kind(
     SETTINGS.attempts += 1
     _, (estimator, X, y), options = calls[numbers[0]]
     label = f"{type(estimator).__name__} in a search"
-    plain = _counts_hits(options, y)  # scores of another kind are scikit-learn's own work
+    plain = _is_plain_accuracy(options, y)  # scores of another kind are scikit-learn's own work
     sizes = [(len(calls[n][2]["train"]), len(calls[n][2]["test"])) for n in numbers]
     expected = start_up + sum(costs.cell(kind, X, *size, calls=plain) for size in sizes)
     found = {}
@@ -174,14 +174,13 @@ def _serve_kind(
         _get_feature_names(X)  # an error if they are of several types
         cells = cells_of(calls, candidates, numbers)
         solve: Solve = load(SOLVERS[kind][1])
-        with drawing_nothing(), warnings.catch_warnings():
-            warnings.filterwarnings(
-                "error", "Scoring failed", UserWarning
-            )  # scikit-learn will say so
+        with without_draws(), warnings.catch_warnings():
+            # raised here, since scikit-learn will score, and warn, itself
+            warnings.filterwarnings("error", "Scoring failed", UserWarning)
             for number, solved in solve(X, y, cells):
                 found[number] = answer(calls[number], solved)
     except Exception as error:
-        count_theirs(label, 0.0, words_of(error))
+        count_fallback(label, 0.0, reason_of(error))
         note_missed(error, expected, SEARCH)
         return
     seconds = perf_counter() - start
@@ -191,7 +190,7 @@ def _serve_kind(
         if isinstance(result, dict) and "fit_time" in result:  # the cells share their work
             result["fit_time"] += seconds / len(found)
         results[number] = result
-    count_ours(label, seconds, expected, len(found))
+    count_served(label, seconds, expected, len(found))
 
 
 def _draw_seeds(candidates: list[Candidate], numbers: Iterable[int]) -> None:
@@ -230,7 +229,7 @@ def cells_of(calls: list[Any], candidates: list[Candidate], numbers: list[int]) 
 
 
 @contextmanager
-def drawing_nothing() -> Iterator[None]:
+def without_draws() -> Iterator[None]:
     """Raise an error if numbers were drawn from NumPy's global generator, and put them back."""
     state: Any = np.random.get_state()  # noqa: NPY002
     yield
@@ -288,8 +287,8 @@ def _require_repeatable(params: dict[str, Any]) -> None:
 def _score_solved(call: Any, solved: Solved) -> Any:
     """The result of a call whose model is solved: scikit-learn scores it on row numbers."""
     function, (estimator, _, y), options = call
-    if _counts_hits(options, y):
-        return _count_hits(options, y, solved)
+    if _is_plain_accuracy(options, y):
+        return _score_accuracy(options, y, solved)
     estimator.set_params(**clone(options["parameters"] or {}, safe=False))
     estimator.__dict__["set_params"] = lambda **_: estimator  # else it would replace the last step
     rows = give_methods(estimator, solved)
@@ -313,14 +312,14 @@ def give_methods(estimator: Any, solved: Solved) -> Codes:
     return rows
 
 
-def _counts_hits(options: dict[str, Any], y: Any) -> bool:
+def _is_plain_accuracy(options: dict[str, Any], y: Any) -> bool:
     """Whether a call asks for nothing but the accuracy."""
     scorers = _scorers_of(options)
     plain = scorers and all(type(one).__name__ == "_PassthroughScorer" for one in scorers)
     return bool(plain) and options["verbose"] < 2 and isinstance(y, np.ndarray) and y.ndim == 1
 
 
-def _count_hits(options: dict[str, Any], y: Any, solved: Solved) -> dict[str, Any]:
+def _score_accuracy(options: dict[str, Any], y: Any, solved: Solved) -> dict[str, Any]:
     """The result of such a call, as scikit-learn's function would return it, in a tenth of its time."""
     start, hits, scorer = perf_counter(), solved.labels == y, options["scorer"]
 

@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 
-from separatrix.accel.counters import count_ours, count_theirs
-from separatrix.accel.dispatch import NotServed, words_of
-from separatrix.accel.searches import Candidate, Cell, cells_of, drawing_nothing, transform_by
+from separatrix.accel.counters import count_fallback, count_served
+from separatrix.accel.dispatch import NotServed, reason_of
+from separatrix.accel.searches import Candidate, Cell, cells_of, transform_by, without_draws
 
 LARGEST = 2**30  # bytes of transformed samples that a search holds
 LABEL = "steps in a search"
@@ -32,7 +32,7 @@ class TransformedFold(TransformerMixin, BaseEstimator):
         self.train, self.test = cell.fold.train, cell.fold.test
         self.X, self.steps = X, clone(cell.steps)
         labels = None if y is None else _safe_indexing(y, self.train)
-        with drawing_nothing():
+        with without_draws():
             self.learned = self.steps.fit_transform(_safe_indexing(X, self.train), labels)
             self.tested = transform_by(self.steps, _safe_indexing(X, self.test))
         self.again: Any = None  # the training samples, transformed as others are
@@ -77,10 +77,10 @@ def share_steps(calls: list[Any], candidates: list[Candidate], answers: list[Any
     except LookupError:
         return answers  # nothing in common
     except Exception as error:
-        count_theirs(LABEL, 0.0, words_of(error))
+        count_fallback(LABEL, 0.0, reason_of(error))
         return answers
     seconds = perf_counter() - start
-    count_ours(LABEL, seconds, seconds + saved, len(found))
+    count_served(LABEL, seconds, seconds + saved, len(found))
     return [found.get(number, answer) for number, answer in enumerate(answers)]
 
 

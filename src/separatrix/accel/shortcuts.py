@@ -1,7 +1,7 @@
-"""What scikit-learn asks again for each small call although the answer is known.
+"""Checks that scikit-learn repeats in each small call although their result is known.
 
-A fit of 75 samples takes scikit-learn about 5 ms, of which a third goes into the question whether a NumPy
-array is a data frame, and a tenth into signatures of its own functions. The answers are the same.
+A fit of 75 samples takes scikit-learn about 5 ms: a third of it to find that a NumPy array is not a data
+frame, a tenth to read signatures of its own functions. The results are the same.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def parameter_names(original: Any) -> Any:
     return classmethod(_get_param_names)
 
 
-def kept(original: Callable[..., Any]) -> Callable[..., Any]:
+def cached(original: Callable[..., Any]) -> Callable[..., Any]:
     """A function that keeps its last answers, as `inspect.signature` could."""
     return lru_cache(maxsize=1000)(original)
 
 
-def not_of_arrays(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def skip_arrays(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Whether something is a frame, or a series: what Python, NumPy and SciPy define is not."""
 
     @wraps(original)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils._sparse import _align_api_if_sparse
 
-from separatrix.accel.dispatch import NotServed, prefer_theirs
+from separatrix.accel.dispatch import NotServed, prefer_sklearn
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.prepare import Training, generator
 from separatrix.estimators.base.support import Support
@@ -33,6 +33,7 @@ from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.types import Codes, Matrix, Vector
 
 MODELS: dict[int, Any] = {0: SVC, 1: NuSVC}  # by LIBSVM's number
+LANCZOS_STEPS = 20
 
 _SUPPORTS: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Support, Any]] = WeakKeyDictionary()
 
@@ -43,7 +44,7 @@ def dense_fit(
 ) -> None:  # fmt: skip
     """`BaseLibSVM._dense_fit`: set what LIBSVM learns from checked samples and class codes."""
     if callable(estimator.kernel):
-        prefer_theirs("callable kernel")
+        prefer_sklearn("callable kernel")
         estimator._BaseLibSVM__Xfit = X
         X = estimator._compute_kernel(X)
         if X.shape[0] != X.shape[1]:
@@ -76,7 +77,7 @@ def sparse_fit(
 def dense_predict(estimator: Any, X: Any) -> Vector:
     """`BaseLibSVM._dense_predict`: class codes of checked samples, as floats."""
     if callable(estimator.kernel):
-        prefer_theirs("callable kernel")
+        prefer_sklearn("callable kernel")
         X = estimator._compute_kernel(X)
         if X.shape[1] != estimator.shape_fit_[0]:
             raise NotServed("shape of the kernel matrix")
@@ -104,11 +105,13 @@ def _solve(
 ) -> SvcState:  # fmt: skip
     """The solution, in the order of the classes."""
     if estimator._effective_probability:
-        prefer_theirs("probability=True")
+        prefer_sklearn("probability=True")
     if estimator.max_iter != -1:
-        prefer_theirs("max_iter")
-    if is_indefinite(kernel, estimator.coef0) or (kernel == "precomputed" and _curves_down(X)):
-        prefer_theirs("an indefinite kernel")
+        prefer_sklearn("max_iter")
+    if is_indefinite(kernel, estimator.coef0) or (
+        kernel == "precomputed" and _is_indefinite_matrix(X)
+    ):
+        prefer_sklearn("an indefinite kernel")
     codes = y.astype(np.intp)
     weights = np.maximum(sample_weight, 0.0) if len(sample_weight) else np.ones(len(codes))
     _require_two_classes(codes, weights, len(estimator.classes_), solver_type)
@@ -140,7 +143,7 @@ def _solve(
     )
     state = run_on(model._training_policy(X, made), solve)
     if any(fit.stop != "tol" for fit in state.fits):
-        prefer_theirs("missed its tolerance")
+        prefer_sklearn("missed its tolerance")
     return state
 
 
@@ -149,7 +152,7 @@ def is_indefinite(kernel: str, coef0: float) -> bool:
     return kernel == "sigmoid" or (kernel == "poly" and coef0 < 0)
 
 
-def _curves_down(K: Matrix, steps: int = 20) -> bool:
+def _is_indefinite_matrix(K: Matrix) -> bool:
     """Whether a matrix of kernel values, (n, n), is asymmetric or has clearly negative eigenvalues.
 
     Lanczos' method finds the extreme ones in a few products.
@@ -158,7 +161,7 @@ def _curves_down(K: Matrix, steps: int = 20) -> bool:
         return True
     basis = [np.random.default_rng(0).normal(size=len(K))]
     basis[0] /= np.linalg.norm(basis[0])
-    for _ in range(min(steps, len(K))):
+    for _ in range(min(LANCZOS_STEPS, len(K))):
         Q = np.stack(basis, axis=1)
         rest = K @ basis[-1]
         rest -= Q @ (Q.T @ rest)
@@ -184,7 +187,7 @@ def _require_two_classes(codes: Codes, weights: Vector, n_classes: int, solver_t
             else "Invalid input - all samples with positive weights belong to the same class."
         )
     if left < n_classes:
-        prefer_theirs("weights that leave out a class")
+        prefer_sklearn("weights that leave out a class")
 
 
 def _keep(estimator: Any, X: Any, state: SvcState, precomputed: bool) -> None:

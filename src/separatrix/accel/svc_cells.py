@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, check_array, compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.accel.dispatch import NotServed, prefer_theirs
+from separatrix.accel.dispatch import NotServed, prefer_sklearn
 from separatrix.accel.searches import Cell, Fold, Solved, transform_by
 from separatrix.accel.support_vectors import is_indefinite
 from separatrix.estimators.base.multiclass import vote
@@ -70,7 +70,7 @@ def _require_served(model: Any) -> None:
     if model.max_iter != -1 or model.verbose:
         raise NotServed("max_iter or verbose")
     if is_indefinite(model.kernel, model.coef0):
-        prefer_theirs("an indefinite kernel")
+        prefer_sklearn("an indefinite kernel")
 
 
 def _samples_of(

@@ -52,12 +52,8 @@ def parallel(original: type) -> type:
 
                 gathered = [first, *calls]
                 answers = serve_predictions(gathered, _starting(self), not _starts_processes(self))
-                return _with_theirs(gathered, answers, super().__call__)
-            from separatrix.accel.searches import (
-                find_candidates,
-                may_be_served,
-                serve,
-            )  # once needed
+                return _fill_with_sklearn(gathered, answers, super().__call__)
+            from separatrix.accel.searches import find_candidates, may_be_served, serve
 
             if not may_be_served(first):
                 return super().__call__(chain([first], calls))
@@ -70,7 +66,7 @@ def parallel(original: type) -> type:
                 from separatrix.accel.shared_steps import share_steps
 
                 answers = share_steps(gathered, candidates, answers)
-            return _with_theirs(gathered, answers, super().__call__)
+            return _fill_with_sklearn(gathered, answers, super().__call__)
 
     Parallel.__qualname__, Parallel.__module__ = original.__qualname__, original.__module__
     return Parallel
@@ -90,11 +86,13 @@ def _starts_processes(parallel: Any) -> bool:
     return parallel._effective_n_jobs() > 1 and type(parallel._backend).__name__ not in here
 
 
-def _with_theirs(calls: list[Any], answers: list[Any], run: Callable[[list[Any]], Any]) -> Any:
+def _fill_with_sklearn(
+    calls: list[Any], answers: list[Any], run: Callable[[list[Any]], Any]
+) -> Any:
     """The answers of all calls, those that are None by scikit-learn."""
     left = [call for call, own in zip(calls, answers, strict=True) if own is None]
-    theirs = iter(run(left) if left else ())
-    return [next(theirs) if own is None else own for own in answers]
+    computed = iter(run(left) if left else ())
+    return [next(computed) if own is None else own for own in answers]
 
 
 def _is_served(call: Any) -> bool:

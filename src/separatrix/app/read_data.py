@@ -90,7 +90,9 @@ def read_labelled(
         else:
             options.pop("missing_label", None)
             if given := [key for key, value in roles.items() if value]:
-                raise DataError(f"--{given[0]} names columns of a table, and {names[0]} is none")
+                raise DataError(
+                    f"--{given[0]} names columns of a table, and {names[0]} is not a table"
+                )
             data = _with_reading(find(names[0], **options), names[0], options)
     if called is None:
         return data
@@ -210,7 +212,7 @@ def read_columns(path: str, names: Sequence[str], *, rows: int, **file: Any) -> 
     """Columns of a table as they are in the file, to be shown beside as many predictions."""
     options = {key: v for key, v in file.items() if v is not None and key != "target"}
     if path in catalogue.names() or not is_table([path], options.get("format")):
-        raise DataError(f"--keep names columns of a table, and {path} is none")
+        raise DataError(f"--keep names columns of a table, and {path} is not a table")
     specs = [ColumnSpec(name, "text") for name in names]
     try:
         table = read_table(path, specs=specs, target=None, **options).X

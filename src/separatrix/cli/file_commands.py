@@ -238,7 +238,7 @@ def _describe_fit(done: Any) -> str:
 
 
 def _print_doubts(data: Any, done: Any, *, quiet: bool) -> None:
-    """Say what makes the numbers of a fit less sure than they look."""
+    """Print notes on what makes the errors of a fit less certain than they look."""
     from separatrix.app.doubts import doubts_of
 
     for words in doubts_of(data, done):

@@ -8,50 +8,64 @@ import click
 
 from separatrix.cli.common import Command, combine_options, device_option, print_message, show_json
 from separatrix.errors import MissingPackageError
+from separatrix.serving.serving_options import (
+    ServingOptions,
+    parse_source,
+    read_tokens,
+    require_safe_host,
+)
+from separatrix.web import MEGABYTE
 
 POSITIVE = click.IntRange(1)
 SECONDS = click.FloatRange(0, 1e6, min_open=True)
-MEGABYTE = 1024**2
 
 limit_options = combine_options(
     click.option(
         "--max-batch",
         type=click.IntRange(1, 4096),
-        default=32,
+        default=ServingOptions.max_batch,
         show_default=True,
         help="Rows of a block; small requests are scored together. 1: each alone",
     ),
     click.option(
-        "--max-rows", type=POSITIVE, default=10_000, show_default=True, help="Rows of a request"
+        "--max-rows",
+        type=POSITIVE,
+        default=ServingOptions.max_rows,
+        show_default=True,
+        help="Rows of a request",
     ),
     click.option(
-        "--max-body", type=POSITIVE, default=16, show_default=True, help="Body of a request in MB"
+        "--max-body",
+        type=POSITIVE,
+        default=ServingOptions.max_body // MEGABYTE,
+        show_default=True,
+        help="Body of a request in MB",
     ),
     click.option(
         "--timeout",
         type=SECONDS,
-        default=10.0,
+        default=ServingOptions.timeout,
         show_default=True,
         help="Seconds of a request; slower clients are cut",
     ),
     click.option(
         "--connections",
         type=POSITIVE,
-        default=1000,
+        default=ServingOptions.connections,
         show_default=True,
         help="Open connections of a worker",
     ),
     click.option(
         "--queue",
         type=POSITIVE,
-        default=128,
+        default=ServingOptions.queue,
         show_default=True,
         help="Requests in progress in a worker; others are answered 429",
     ),
     click.option(
         "--drain",
         type=click.FloatRange(0, 3600),
-        default=1.0,
+        default=ServingOptions.drain,
         show_default=True,
         help="Seconds without readiness before the server stops",
     ),
@@ -60,21 +74,25 @@ limit_options = combine_options(
 
 @click.command(cls=Command)
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on")
+@click.option("--host", default=ServingOptions.host, show_default=True, help="Address to listen on")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=8000,
+    default=ServingOptions.port,
     show_default=True,
     help="Port; 0: any free port",
 )
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes"
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=ServingOptions.workers,
+    show_default=True,
+    help="Processes",
 )
 @click.option(
     "--token-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of tokens, one a line; requests need one of them",
+    help="File of tokens, one per line; requests need one of them",
 )
 @click.option("--insecure", is_flag=True, help="Serve other machines without a token")
 @limit_options
@@ -103,12 +121,8 @@ def serve(
         error = MissingPackageError(f"{missing.name} is not installed")
         error.hint = "pip install 'separatrix[serve]'"
         raise error from None
-    from separatrix.serving.serving_options import (
-        ServingOptions,
-        parse_source,
-        read_tokens,
-        require_safe_host,
-    )
+
+    from separatrix.data.counts import count_of
 
     tokens = () if token_file is None else read_tokens(token_file)
     require_safe_host(host, tokens, insecure=insecure)
@@ -118,7 +132,8 @@ def serve(
         if as_json:
             show_json({"url": address})
         else:
-            print_message(f"serving {len(sources)} models at {address}/; stop with Ctrl-C")
+            served = count_of(len(sources), "model")
+            print_message(f"serving {served} at {address}/; stop with Ctrl-C")
 
     settings = ServingOptions(
         sources,

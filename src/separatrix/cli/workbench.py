@@ -9,6 +9,7 @@ import click
 
 from separatrix.cli.common import Command, print_message, show_json
 from separatrix.errors import MissingDataError
+from separatrix.web import MEGABYTE
 
 
 @click.command(cls=Command)
@@ -64,7 +65,7 @@ def workbench(
     """
     from separatrix.data.catalogue import names
     from separatrix.workbench.launch import launch
-    from separatrix.workbench.settings import MEGABYTE, Settings
+    from separatrix.workbench.settings import Settings
 
     if data is not None and data not in names() and not os.path.isfile(data):
         absent = MissingDataError(f"no file and no data set is called {data}")

@@ -20,7 +20,7 @@ TIMEOUT = 20.0  # seconds to wait for a scheduler
 def connect(cluster: Any) -> Iterator[Any]:
     """A client of `local` worker processes, of tcp://HOST:PORT, or of a scheduler's JSON file.
 
-    A client is taken as it is.
+    A client is used unchanged.
     """
     if isinstance(cluster, Client):
         yield cluster

@@ -1,4 +1,4 @@
-"""Graphs of tasks: one task for each block, a tree of merges, and what is said when it fails.
+"""Graphs of tasks: one task for each block, a tree of merges, and error messages.
 
 Dask schedules and moves data. Tasks are delayed calls named after the model and the step; models are nodes
 of their own, sent once, so that no task carries samples.
@@ -218,7 +218,7 @@ def run_fit(fit: Callable[[], Any], tries: int = 2) -> Any:
     """`fit()`; an error releases what it persisted, which the traceback would keep.
 
     Samples that were sent from here are lost with their worker: it is then tried again. A task that fits
-    leaves its place on its worker to the tasks that it waits for.
+    gives up its slot on its worker to the tasks that it waits for.
     """
     before = _KEPT.set(())
     try:
@@ -273,16 +273,16 @@ def _wait(client: Any, futures: list[Any], until: str) -> Any:
 
 
 _SENTENCES = {
-    "KilledWorker": "several workers died on the same task, most likely for want of memory; make blocks "
+    "KilledWorker": "several workers died on the same task, most likely out of memory; make blocks "
     "smaller, or give workers more memory",
     "MemoryError": "a worker ran out of memory; make blocks smaller, or give workers more memory",
-    "CommClosedError": "the connection to the scheduler was lost; check that it runs, and connect anew",
+    "CommClosedError": "the connection to the scheduler was lost; check that it runs, and connect again",
     "CancelledError": "the cluster gave up the tasks; check its scheduler and workers",
 }
 
 
 class BriefErrors:
-    """Context that raises errors of ours without the engine's frames, and its own as `ClusterError`."""
+    """Context that raises separatrix's errors without Dask's frames, and Dask's as `ClusterError`."""
 
     def __enter__(self) -> None:
         pass

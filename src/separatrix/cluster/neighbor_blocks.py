@@ -30,7 +30,7 @@ MOST_ROWS = 2**24  # of an index
 
 
 class ClusterIndex(row_groups.GivenNeighbors):
-    """An index of blocks on a cluster, in the place of a `NeighborIndex`."""
+    """An index of blocks on a cluster, in place of a `NeighborIndex`."""
 
     def __init__(self, groups: list[Delayed], n_blocks: int) -> None:
         self.groups, self.method = groups, f"{n_blocks} blocks on a cluster"

@@ -78,7 +78,7 @@ def _as_blocks(name: str, values: Any, rows: tuple[float, ...] = ()) -> Any:
 
 
 def _send_values(graph: dict[Any, Any], keys: list[Any]) -> list[Delayed]:
-    """Results of a graph that has futures in the place of arrays and frames in it, if they are large.
+    """Results of a graph that has futures in place of arrays and frames in it, if they are large.
 
     Its tasks get new names: a name must not mean other futures than in an earlier fit.
     """

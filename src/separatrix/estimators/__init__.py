@@ -1,1 +1,1 @@
-"""Thin estimators, one file a family: prepare, solve, keep. They never draw and never print."""
+"""Thin estimators, one file per family: prepare, solve, keep. They never draw and never print."""

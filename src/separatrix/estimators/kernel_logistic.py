@@ -51,7 +51,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
         Duality gap over max(1, objective) at which to stop.
     cache_size
         Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less. If the
-        Gram matrix does not fit, it is computed anew for every product: the same result, slowly.
+        Gram matrix does not fit, it is computed again for every product: the same result, slowly.
     class_weight
         Factors of the sample weights for each class, as a dict or "balanced".
     verbose
@@ -232,7 +232,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
             return
         why = {
             "max_iter": f"did not converge in {self.n_iter_} iterations; raise max_iter",
-            "stopped": "was told to stop; raise time_limit",
+            "stopped": "was stopped; raise time_limit",
         }.get(self.stop_, "reached the limit of floating point; scale the features or lower C")
         warn_user(
             f"KernelLogisticRegression {why}: the relative duality gap is {self.dual_gap_:.3g}, wanted "

@@ -113,7 +113,7 @@ class KernelLogisticRegressionCV(CostSearch):
             )
         if monitor.should_stop():
             warn_user(
-                f"{type(self).__name__} was told to stop before all folds were done; cells not reached are "
+                f"{type(self).__name__} was stopped before all folds were done; cells not reached are "
                 "not chosen",
                 ConvergenceWarning,
             )

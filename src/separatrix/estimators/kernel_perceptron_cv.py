@@ -120,7 +120,7 @@ class KernelPerceptronCV(KernelMachineCV):
             )
         if monitor.should_stop():
             warn_user(
-                "KernelPerceptronCV was told to stop before all folds were done; scores of those cut "
+                "KernelPerceptronCV was stopped before all folds were done; scores of those cut "
                 "short are of unfinished fits",
                 ConvergenceWarning,
             )

@@ -44,7 +44,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
 )
 from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
-from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
+from separatrix.solvers.linear_svm.primal_newton import solve_newton
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_choice, require_real
 
@@ -227,8 +227,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             return self._solve_each(train, plan, rng, monitor)
         from separatrix.solvers.linear_svm.cuda import solve_newton_on  # torch is optional
 
-        kept, prices = self._prices(train)
-        sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
+        kept, sides, prices = self._sides_and_prices(train)
         n, d = train.X.shape
         require_room("LinearSVC", device, 8 * n * (2 * d + 12 * sides.shape[1]))
         X = to_device(train.X, device)
@@ -247,17 +246,18 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         self, train: Training, plan: SolverPlan, rng: np.random.Generator, monitor: FitMonitor
     ) -> LinearSolution:
         """Each class against the rest, in threads."""
-        kept, prices = self._prices(train)
+        kept, sides, prices = self._sides_and_prices(train)
         X = train.X if kept.all() else train.X[kept]
         if issparse(X) and plan.newton and X.nnz >= DENSE_ENOUGH * X.shape[0] * X.shape[1]:
             X = X.toarray()
-        jointly = prices.all() and prices.shape[1] > 1 and self._learns_jointly(X, plan)
+        # one Newton's method for all boundaries, where a GPU could run it as well
+        several = prices.shape[1] > 1 and bool(prices.all())
+        jointly = several and plan.gpu_obstacle is None and not issparse(X)
         samples = self._samples(X, seek_zeros=not jointly)
         free = self.fit_intercept and not self.regularize_intercept
         constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
         columns = columns_of(X, constant) if self.penalty == "l1" else None
-        sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
-        seeds = rng.integers(1, 2**63, size=sides.shape[1])
+        seeds = rng.integers(1, 2**63, size=sides.shape[1:])
         start = starting_point(self._near, sides.shape[1], X.shape[1])
         if jointly:
             fits = solve_newton_jointly(
@@ -299,13 +299,6 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         blas = plan.newton and not issparse(X)  # which has its own threads
         threads = 1 if blas else thread_count(self.n_jobs)
         return gather_fits(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
-
-    def _learns_jointly(self, X: Any, plan: SolverPlan) -> bool:
-        """Whether one Newton's method solves all boundaries."""
-        squared = self.loss == "squared_hinge" and self.penalty == "l2"
-        return (
-            squared and plan.newton and not plan.passes and not issparse(X) and X.shape[1] <= DIRECT
-        )
 
     def _solve(
         self,
@@ -374,13 +367,13 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             [fit.stop],
         )
 
-    def _prices(self, train: Training) -> tuple[Any, Matrix]:
-        """Flags of samples with a positive weight, and C times their weight at each boundary, (kept, p)."""
-        sides = coding(len(train.classes), "ovr")[train.y]
+    def _sides_and_prices(self, train: Training) -> tuple[Any, Matrix, Matrix]:
+        """Flags of samples with a positive weight; their +-1 and C times their weight, (kept, p) each."""
+        sides = coding(len(train.classes), "ovr")[train.y].astype(np.float64)
         own, rest = train.rates(float(self.C))
         prices = np.where(sides > 0, own[:, None], rest[:, None])
         kept = prices.any(axis=1)
-        return kept, prices[kept]
+        return kept, sides[kept], prices[kept]
 
     def _samples(self, X: Any, *, seek_zeros: bool = True) -> LinearSamples:
         if issparse(X):

@@ -159,7 +159,7 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
         self.intercept_ = found[:, d].copy() if self.fit_intercept else np.zeros(len(found))
         self.solver_ = search.words
         if monitor.should_stop():
-            message = "was told to stop before all folds were done; cells not reached do not count"
+            message = "was stopped before all folds were done; cells not reached do not count"
             warn_user(f"LogisticRegressionCV {message}", ConvergenceWarning)
         elif search.unsolved:
             warn_user(

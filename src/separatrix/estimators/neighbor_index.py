@@ -22,7 +22,7 @@ from separatrix.estimators.metrics.neighbor_rows import (
     convert_queries,
     gpu_obstacle,
 )
-from separatrix.estimators.metrics.strategies import BY_DISTANCE, SEARCHED, strategy_for
+from separatrix.estimators.metrics.strategies import strategy_for
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import kernel_for_samples
 from separatrix.kernels.object_kernels import first_base
@@ -42,8 +42,6 @@ from separatrix.solvers.nearest.groups import Index
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 from separatrix.types import Codes
 from separatrix.validation import require_integer, require_threads
-
-__all__ = ["BY_DISTANCE", "SEARCHED", "NeighborIndex"]
 
 QUERY_BYTES = 64 * MEBIBYTE
 GPU_VALUES = 2**22  # values of the rows from which on device="auto" uses a GPU
@@ -297,7 +295,7 @@ class NeighborIndex:
         """Result of work(torch device), or of work(None) on the CPU; after a fallback always there."""
         name = type(self).__name__
         gpu = choose_device(
-            name, device, array, worth=self._large_enough, without=self.gpu_obstacle
+            name, device, array, large=self._large_enough, obstacle=self.gpu_obstacle
         )
 
         def attempt(chosen: Any) -> Result:

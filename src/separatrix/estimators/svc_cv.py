@@ -238,7 +238,7 @@ def _factors_of_C(train: Training, order: Codes) -> Vector:
 def _warn_if_unfinished(model: SVC, found: GridScores, monitor: FitMonitor) -> None:
     if monitor.should_stop():
         warn_user(
-            "SVCCV was told to stop before all folds were done; cells not reached count as 0",
+            "SVCCV was stopped before all folds were done; cells not reached count as 0",
             ConvergenceWarning,
         )
     elif found.unfinished:

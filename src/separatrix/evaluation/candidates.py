@@ -181,9 +181,8 @@ def _kernel_fisher(context: BuildContext) -> Pipeline:
 
 def _logistic_regression(context: BuildContext) -> Pipeline:
     profile = context.profile
-    enough = profile.smallest >= max(
-        MIN_EVIDENCE_ROWS, profile.d
-    )  # else its Gaussian is a rough guess
+    # else the Laplace approximation is rough
+    enough = profile.smallest >= max(MIN_EVIDENCE_ROWS, profile.d)
     if profile.k == 2 and 0 < profile.d <= MAX_EVIDENCE_FEATURES and enough:
         return context.pipeline(LogisticRegression(C="evidence"))
     model = LogisticRegression(solver="lbfgs", max_iter=1000)
@@ -265,11 +264,8 @@ def _no_words(profile: DataProfile) -> str:
     return f"a linear model is as good on {features}" if features else ""
 
 
-_SPEED = (
-    "kernel rows",
-    "neighbour rows",
-    "small factorisation",
-)  # conditions of a quick comparison
+# conditions of a quick comparison
+_SPEED = ("kernel rows", "neighbour rows", "small factorisation")
 _CONDITIONS: dict[str, Callable[[DataProfile], str]] = {  # each returns what is wrong, or ""
     "counts": lambda profile: "" if profile.counts else "needs counts: integers of at least 0",
     "dense columns": lambda profile: "" if profile.kind == "vectors" else _table(profile),

@@ -28,8 +28,6 @@ from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
 from separatrix.validation import require_choice, require_real
 
-__all__ = ["Comparison", "compare"]
-
 LONGEST_REASON = 200  # letters of why a model failed
 
 
@@ -98,7 +96,7 @@ def compare(
     done
         Callback with the name and the `Evaluation` of each classifier once it is finished.
     on_progress
-        With a budget, callback with the evaluations so far, by name, and what they are of, in words.
+        With a budget, callback with the evaluations so far, by name, and a description of the round.
     cluster
         Run all splits of all classifiers as tasks of a Dask cluster, as in `evaluate`; the result is the
         same, times aside. The budget must be None.

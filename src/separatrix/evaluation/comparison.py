@@ -17,7 +17,14 @@ from scipy.stats import binomtest
 from separatrix.data.counts import count_of
 from separatrix.evaluation.metrics import LOSSES
 from separatrix.evaluation.result import Evaluation, shorten
-from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
+from separatrix.evaluation.statistics import (
+    Difference,
+    corrected_t,
+    format_difference,
+    format_p,
+    holm,
+    interval,
+)
 
 COLUMNS = 110
 MAJORITY, BOOSTING, FOREST = (
@@ -69,7 +76,7 @@ class Comparison:
     not_tried: dict[str, str] = field(default_factory=dict)  # would suit: why not, by title
     interrupted: bool = False
     raced: dict[str, str] = field(default_factory=dict)  # dropped on a subset: its error, in words
-    baselines: tuple[str, ...] = ()  # names of models that are no candidates
+    baselines: tuple[str, ...] = ()  # names of models that are not candidates
     subset: int | None = None  # training rows, if no split was finished on all of them
     planned: int | None = None  # splits, of which a budget may have allowed fewer
 
@@ -116,7 +123,7 @@ class Comparison:
 
     def difference(self, one: str, other: str) -> Difference:
         """Test the difference of two errors, as fractions, or of the metric, by the corrected t test."""
-        rows = self._rows if self.metric == "error" else None  # others are no rates of rows
+        rows = self._rows if self.metric == "error" else None  # others are not rates of rows
         return corrected_t(self._losses(one) - self._losses(other), self._ratio, rows)
 
     def pairs(self) -> list[dict[str, Any]]:
@@ -291,12 +298,13 @@ class Comparison:
         for row in rows:
             first = row["model"] == self.best
             bounds = f"{row['low']:.1f}..{row['high']:.1f}"
-            behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
+            p = "" if first else "-" if row["p_holm"] is None else format_p(row["p_holm"])
+            behind = "" if first else format_difference(row["behind"], row["half_width"])
             yield (
-                f"{shorten(self._marked(row['model']), 24):<25}"
+                f"{shorten(self._mark(row['model']), 24):<25}"
                 + _number(row["train_error"], 6, 2)
                 + _number(row["test_error"], 8, 2)
-                + f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
+                + f"{bounds:>14}{behind:>14}{p:>8}"
                 + _number(row["fit_seconds"], 8, 3)
                 + _number(row["predict_seconds"], 10, 3)
                 + (_number(row["log_loss"], 9, 4) + _number(row["brier"], 8, 4) if more else "")
@@ -307,14 +315,16 @@ class Comparison:
                 )
             )
 
-    def _marked(self, name: str) -> str:
+    def _mark(self, name: str) -> str:
         """The name, with an asterisk if fits of the model did not converge."""
         return f"*{name}" if name in self.unfinished else name
 
     def _notes(self) -> Iterator[str]:
-        chosen = {name: _usual(found.settings) for name, found in self.evaluations.items()}
+        chosen = {
+            name: _summarize_settings(found.settings) for name, found in self.evaluations.items()
+        }
         warned = {
-            self._marked(name): f"{count} fits missed their tolerance, including those of searches"
+            self._mark(name): f"{count} fits missed their tolerance, including those of searches"
             for name, count in self.unfinished.items()
         }
         for title, lines in (
@@ -347,11 +357,13 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usual(settings: list[dict[str, Any]]) -> str:
+def _summarize_settings(settings: list[dict[str, Any]]) -> str:
     """Summarise chosen parameters: the range of a single number, else the most frequent choice.
 
-    >>> _usual([{"C": 1}, {"C": 10}]), _usual([{"shrinkage": 0.1}, {"shrinkage": "auto"}])
-    ('C=1 to 10', 'shrinkage=0.1 (1 of 2 times)')
+    >>> _summarize_settings([{"C": 1}, {"C": 10}])
+    'C=1 to 10'
+    >>> _summarize_settings([{"shrinkage": 0.1}, {"shrinkage": "auto"}])
+    'shrinkage=0.1 (1 of 2 times)'
     """
     if not settings:
         return ""
@@ -381,14 +393,6 @@ def _mean(seconds: Any) -> float | None:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
-
-
-def _p(value: float | None) -> str:
-    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _plus_minus(half_width: float) -> str:
-    return "" if math.isnan(half_width) else f" ± {half_width:.2f}"
 
 
 def _number(value: float | None, width: int, digits: int) -> str:

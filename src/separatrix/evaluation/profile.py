@@ -24,7 +24,7 @@ class DataProfile:
     missing: bool = False
     sparse: bool = False
     counts: bool = False  # integers of at least 0
-    categories: int = 0  # one more than the largest count; 0 if they are no counts
+    categories: int = 0  # one more than the largest count; 0 if they are not counts
     one_unit: bool = False  # most features span about the same range, like pixels
     aligned: bool = False  # sequences of one length
 

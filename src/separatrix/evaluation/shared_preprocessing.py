@@ -31,7 +31,7 @@ class SharedPreprocessing:
     """Cache of the prepared parts of splits of one data set, by steps and rows.
 
     Pipelines share their first steps if these have the same classes and the same parameters, all of them
-    hashable. A step with a parameter that is not is fitted anew for each pipeline.
+    hashable. A step with a parameter that is not is fitted again for each pipeline.
     """
 
     def __init__(self, memory: int | None = None) -> None:
@@ -104,7 +104,7 @@ def _key_of(model: Pipeline) -> Any:
 
 
 def _bytes_of(prepared: PreparedSplit) -> int | None:
-    """Bytes of both parts; None for samples that are no matrices."""
+    """Bytes of both parts; None for samples that are not matrices."""
     total = 0
     for part in (prepared.train, prepared.test):
         arrays = (part.data, part.indices, part.indptr) if issparse(part) else (part,)

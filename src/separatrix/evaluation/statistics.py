@@ -16,6 +16,7 @@ from scipy.stats import t as student
 from separatrix.types import Vector
 
 LEVEL = 0.95
+SMALLEST_P = 0.001  # that is written out
 ROUNDING = 1e-9  # values closer than this, relatively, are equal
 
 
@@ -105,3 +106,21 @@ def _wilson(share: float, rows: int) -> tuple[float, float]:
     z = float(norm.ppf((1 + LEVEL) / 2)) ** 2 / rows
     middle, reach = share + z / 2, float(np.sqrt(z * share * (1 - share) + z**2 / 4))
     return max(0.0, (middle - reach) / (1 + z)), min(1.0, (middle + reach) / (1 + z))
+
+
+def format_p(p: float) -> str:
+    """A p value in a table.
+
+    >>> format_p(0.0123), format_p(1e-6)
+    ('0.012', '<0.001')
+    """
+    return f"<{SMALLEST_P}" if p < SMALLEST_P else f"{p:.3f}"
+
+
+def format_difference(mean: float, half_width: float) -> str:
+    """A mean with the half width of its interval, if known.
+
+    >>> format_difference(1.234, 0.5), format_difference(1.234, float("nan"))
+    ('1.23 ± 0.50', '1.23')
+    """
+    return f"{mean:.2f}" + ("" if np.isnan(half_width) else f" ± {half_width:.2f}")

@@ -197,7 +197,7 @@ def _require_parameters(
     if hasattr(model, "classify_rows"):
         require_features(X)
     if hasattr(model, "classify_rows") and (issparse(X) or X.dtype.kind == "f"):
-        assert_all_finite(X, input_name="X")  # other models say themselves what they refuse
+        assert_all_finite(X, input_name="X")  # other models check their input themselves
     if get_tags(model).input_tags.pairwise:
         symmetric_matrix(X, name="X (kernel='precomputed')")
 
@@ -298,22 +298,19 @@ class Study:
 
     def part(self) -> StudyPart:
         """The results of what was run."""
-        cells = (self.predicted, self.lead, self.probabilities, self.scores)
         errors = self.errors[:, :, self.numbers]
-        return StudyPart(self.numbers, errors, self.fold_error, cells, self.trials)
+        return StudyPart(self.numbers, errors, self.fold_error, self._by_cell, self.trials)
+
+    @property
+    def _by_cell(self) -> tuple[dict[tuple[int, int], Any], ...]:
+        return self.predicted, self.lead, self.probabilities, self.scores
 
     def fill(self, parts: Sequence[StudyPart]) -> None:
         """Take the results of all parts, in their order."""
-        own: tuple[dict[Any, Any], ...] = (
-            self.predicted,
-            self.lead,
-            self.probabilities,
-            self.scores,
-        )
         for part in parts:
             known = self.errors[:, :, part.numbers]
             self.errors[:, :, part.numbers] = np.where(np.isnan(part.errors), known, part.errors)
-            for cells, more in zip(own, part.by_cell, strict=True):
+            for cells, more in zip(self._by_cell, part.by_cell, strict=True):
                 cells.update(more)
             self.trials += part.trials
         if self.plan.folds:

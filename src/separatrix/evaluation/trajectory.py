@@ -33,9 +33,8 @@ class Trajectory(NamedTuple):
 
     train_error: Vector  # of the hypothesis at the end of the pass
     test_error: Vector  # the same on held-out rows
-    online_error: (
-        Vector  # share of the training rows predicted wrong just before they were learned from
-    )
+    # share of the training rows predicted wrong just before they were learned from
+    online_error: Vector
     corrected: Codes  # training rows that were corrected
     n_rows: int  # that train
 

@@ -48,50 +48,39 @@ def fit_and_score(
     The steps of a pipeline before the last one are fitted once for all models that share them; their time
     is part of the times of each.
     """
-    with blas_for_samples(X):
-        return _fit_and_score(model, X, y, split, classes, shared)
-
-
-def _fit_and_score(
-    model: Any,
-    X: Any,
-    y: Codes,
-    split: Split,
-    classes: Any,
-    shared: SharedPreprocessing | None,
-) -> Trial:
     train, test = split
     labels = classes[y[train]]
     steps = can_be_split(model)
-    if steps:
-        before = (shared or SharedPreprocessing(0)).of(model, X, labels, split)
-        model = model.steps[-1][1]
-    else:
-        parts = rows_of(model, X, train, train), rows_of(model, X, test, train)
-        before = PreparedSplit(*parts, 0.0, 0.0)
-    begun = time.perf_counter()
-    fitted = clone(model).fit(before.train, labels)
-    trained = time.perf_counter()
-    on_test = fitted.predict(before.test)
-    predicted = time.perf_counter()
-    P = None
-    if hasattr(fitted, "predict_proba"):
-        known = getattr(fitted, "classes_", classes[np.unique(y[train])])
-        P = np.zeros((len(test), len(classes)))  # 0 for classes missing in the training part
-        P[:, _codes(classes, known)] = fitted.predict_proba(before.test)
-    S = None if P is not None else _scores(fitted, before.test, classes)
-    return Trial(
-        on_train=_codes(classes, fitted.predict(before.train)),
-        on_test=_codes(classes, on_test),
-        probabilities=P,
-        scores=S,
-        n_iter=1.0 if steps else float(np.max(getattr(fitted, "n_iter_", 1))),
-        fit_seconds=trained - begun + before.fit_seconds,
-        predict_seconds=predicted - trained + before.transform_seconds,
-        saved_seconds=before.saved_seconds,
-        settings=chosen_params(fitted),
-        edges=edge_params(fitted),
-    )
+    with blas_for_samples(X):
+        if steps:
+            before = (shared or SharedPreprocessing(0)).of(model, X, labels, split)
+            model = model.steps[-1][1]
+        else:
+            parts = rows_of(model, X, train, train), rows_of(model, X, test, train)
+            before = PreparedSplit(*parts, 0.0, 0.0)
+        begun = time.perf_counter()
+        fitted = clone(model).fit(before.train, labels)
+        trained = time.perf_counter()
+        on_test = fitted.predict(before.test)
+        predicted = time.perf_counter()
+        P = None
+        if hasattr(fitted, "predict_proba"):
+            known = getattr(fitted, "classes_", classes[np.unique(y[train])])
+            P = np.zeros((len(test), len(classes)))  # 0 for classes missing in the training part
+            P[:, _codes(classes, known)] = fitted.predict_proba(before.test)
+        S = None if P is not None else _scores(fitted, before.test, classes)
+        return Trial(
+            on_train=_codes(classes, fitted.predict(before.train)),
+            on_test=_codes(classes, on_test),
+            probabilities=P,
+            scores=S,
+            n_iter=1.0 if steps else float(np.max(getattr(fitted, "n_iter_", 1))),
+            fit_seconds=trained - begun + before.fit_seconds,
+            predict_seconds=predicted - trained + before.transform_seconds,
+            saved_seconds=before.saved_seconds,
+            settings=chosen_params(fitted),
+            edges=edge_params(fitted),
+        )
 
 
 def _scores(fitted: Any, X: Any, classes: Any) -> Matrix | None:

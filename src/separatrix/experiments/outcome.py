@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.compare import Comparison
+from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.plan import ExperimentPlan
 from separatrix.experiments.protocol import EVERY_SPLIT, SPLIT, CandidateFamily, StudyProtocol
 from separatrix.experiments.steps import Results, RunContext
-from separatrix.plots.figures import new_axes
-from separatrix.report.comparison_pictures import short
+from separatrix.plots.figures import COLOURS, new_axes
+from separatrix.report.comparison_pictures import shorten_name
 from separatrix.report.page import Picture, Section, Table
 
 MOST_DRAWN = 60  # candidates; more are only in the table
@@ -37,7 +37,7 @@ def _evaluation(
     _, y, splits = protocol.samples(context)
     chosen = results.where(part=family.name, metric="chosen_error")
     positions = [row.parameters for row in chosen]
-    train = _of_chosen(results, family, positions, "train_error")
+    train = _train_errors(results, family, positions)
     predicted, probabilities = {}, {}
     if family.shares == "gram":
         names = list(dict.fromkeys(r.parameters for r in results.where(part=family.name)))
@@ -76,13 +76,10 @@ def _seconds(results: Results, family: CandidateFamily) -> float:
     return float(sum({row.seconds for row in rows}))
 
 
-def _of_chosen(
-    results: Results, family: CandidateFamily, positions: list[str], metric: str
-) -> np.ndarray:
-    """A metric of the chosen candidate on each split, (1, repeats); NaN if not measured."""
-    found = {
-        (r.parameters, r.split): r.value for r in results.where(part=family.name, metric=metric)
-    }
+def _train_errors(results: Results, family: CandidateFamily, positions: list[str]) -> np.ndarray:
+    """Training error of the chosen candidate on each split, (1, repeats); NaN if not measured."""
+    rows = results.where(part=family.name, metric="train_error")
+    found = {(row.parameters, row.split): row.value for row in rows}
     values = [found.get((position, number), np.nan) for number, position in enumerate(positions)]
     return np.array([values])
 
@@ -115,10 +112,10 @@ def _show_grid(results: Results, part: str) -> Picture | Table:
         return Table(columns, rows, f"Candidates of {part}, mean ± sd over the splits.")
     figure, axes = new_axes(6.4, 1.0 + 0.28 * len(names))
     positions = np.arange(len(names))[::-1]
-    axes.errorbar(mean, positions, xerr=sd, fmt="o", color="#0072b2", capsize=3)
-    axes.set_yticks(positions, [short(name) for name in names], fontsize=7)
+    axes.errorbar(mean, positions, xerr=sd, fmt="o", color=COLOURS[0], capsize=3)
+    axes.set_yticks(positions, [shorten_name(name) for name in names], fontsize=7)
     axes.set_xlabel("error on the folds, %")
-    axes.set_title(short(part), fontsize=9)
+    axes.set_title(shorten_name(part), fontsize=9)
     table = Table(columns, rows, "Mean ± sd over the splits.")
     return Picture(figure, f"Error of each candidate of {part} on the folds.", table)
 

@@ -58,7 +58,7 @@ class SplitSpec(_Table):
         if given.get("method") == "folds":
             return {"repeats": 1, **given}
         if "folds" in given:
-            raise ValueError('`folds` goes with method = "folds"')
+            raise ValueError('`folds` needs method = "folds"')
         return given
 
     @model_validator(mode="after")

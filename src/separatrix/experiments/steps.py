@@ -42,9 +42,7 @@ class Row(NamedTuple):
     value: float
     seconds: float = float("nan")  # differs from run to run, as does memory
     memory: float = float("nan")  # MiB by which the process grew
-    train_rows: int = (
-        0  # of the split, and its test rows, where the value is a share of these; else 0
-    )
+    train_rows: int = 0  # of the split, if the value is a share of its test rows; else 0
     test_rows: int = 0
 
 

@@ -1,15 +1,16 @@
 """Similarity as small frozen objects, and the kernel matrix as an operator.
 
-A kernel refuses bad parameters at birth, prints as the call that makes it, and never changes. All
-vector kernels but `Laplacian` are element-wise functions of inner products and squared norms, so
-every kernel over the same data shares one product (`gram.py`). Kernels on sequences and graphs are inner
-products of counts, so that the same holds for them (`objects.py`).
+A kernel rejects bad parameters when it is made, prints as the call that makes it, and never changes. All
+vector kernels but `Laplacian` (`vector_kernels.py`) are element-wise functions of inner products and
+squared norms, so every kernel over the same data shares one product (`gram/shared_products.py`). Kernels
+on sequences and graphs (`strings/`, `graphs/`) are inner products of counts, so that the same holds for
+them (`object_kernels.py`). `gram/build.py` chooses the form of the kernel matrix.
 """
 
-from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.base import Kernel, Precomputed, Product, Scaled, Sum
 from separatrix.kernels.callables import FromCallable
 from separatrix.kernels.combination import Combination, kernel_alignment
-from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
+from separatrix.kernels.composed import Normalized
 from separatrix.kernels.embedding import eigen_embedding, is_positive_semidefinite
 from separatrix.kernels.features import quadratic_map
 from separatrix.kernels.graphs.from_networkx import graphs_from_networkx

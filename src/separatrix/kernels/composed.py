@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.base import KernelWrapper, Product, Scaled, Sum
+from separatrix.kernels.base import KernelWrapper
 from separatrix.runtime.device import as_numpy, dtype_of, like
 from separatrix.types import Matrix, Vector
-
-__all__ = ["Normalized", "Product", "Scaled", "Sum", "inside", "inverse_root"]
 
 
 @dataclass(frozen=True)

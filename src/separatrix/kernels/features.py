@@ -30,7 +30,7 @@ SCRATCH = 2**26  # bytes of one block of rows
 ROWS_AT_ONCE = 1024  # rows of one matrix product
 NEGLIGIBLE = 1e-12  # smaller eigenvalues, relative to the largest, are rounding errors
 LARGEST_ANGLE = 1e11  # above it adjacent float64 numbers are 1e-5 apart
-INDEFINITE = 1e-8  # a negative eigenvalue of this relative size is no rounding error
+INDEFINITE = 1e-8  # a negative eigenvalue of this relative size is not a rounding error
 
 
 def quadratic_map(X: Matrix) -> Matrix:  # (n, d) -> (n, d (d + 1) / 2)

@@ -233,7 +233,7 @@ def _check_table(name: str, table: dict[str, Any], nbytes: int) -> None:
         if not isinstance(dtype, str) or dtype not in DTYPES:
             raise _unusable(name, what, f"its type is {dtype!r:.40}")
         if not _are_sizes(shape, MOST_AXES) or not _are_sizes(offsets, 2):
-            raise _unusable(name, what, "its shape or its offsets are no list of sizes")
+            raise _unusable(name, what, "its shape or its offsets are not a list of sizes")
         itemsize = np.dtype(DTYPES[dtype]).itemsize
         begin, end = end, end + prod(shape) * itemsize
         if prod(filter(None, shape)) * itemsize > LARGEST_INTEGER:

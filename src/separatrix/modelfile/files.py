@@ -161,7 +161,7 @@ def check_version(found: object) -> str | None:
             f"it has format {found}, and separatrix {__version__} reads format {FORMAT}: it was "
             "written by a later version; upgrade with `pip install --upgrade separatrix`"
         )
-    return f"format {found!r:.20} is none that separatrix ever wrote"
+    return f"format {found!r:.20} was never written by separatrix"
 
 
 def as_path(path: PathLike) -> Path:
@@ -173,7 +173,7 @@ def as_path(path: PathLike) -> Path:
         if b"\0" in os.fsencode(name):
             raise ModelFileError("missing", "a path cannot contain a zero byte")
     except UnicodeEncodeError:
-        why = f"{name!a:.80} is no valid path on this system"
+        why = f"{name!a:.80} is not a valid path on this system"
         raise ModelFileError("missing", why) from None
     return Path(name)
 
@@ -205,7 +205,7 @@ class _Writer:
             hint = "; of a search, save `separatrix.estimators.base.tuned.best_model(search)`"
             raise ModelFileError(
                 "unsupported",
-                f"`{at}` is a {name}, which has no place in a file: it can hold {', '.join(KINDS)}"
+                f"`{at}` is a {name}, which cannot be stored in a file; these can: {', '.join(KINDS)}"
                 f"{hint if hasattr(model, 'best_score_') else ''}",
             )
         if id(model) in self.positions:

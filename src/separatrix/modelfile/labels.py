@@ -41,7 +41,7 @@ class Labels(f.Field):
         return value
 
     def check(self, value: Any, at: str) -> None:
-        """Refuse values that are no labels, duplicates, and another order."""
+        """Refuse values that are not labels, duplicates, and another order."""
         if not self.missing:
             f.check_values(value, at, "finite")
             if value.dtype.kind == "O" and not all(map(_is_label, value)):

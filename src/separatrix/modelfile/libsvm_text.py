@@ -112,7 +112,7 @@ def _warn_of_what_is_left_out(model: Any, labels: list[int]) -> None:
         ),
     ):
         if found:
-            warn_user(f"LIBSVM's format has no place for {left_out}; `save` keeps it")
+            warn_user(f"LIBSVM's format cannot store {left_out}; `save` keeps it")
 
 
 def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC | NuSVC | OneClassSVM:

@@ -226,7 +226,7 @@ def _unsupported(at: str, value: object) -> ModelFileError:
         what, hint = "is a generator", "a file holds seeds: set it to a whole number or None"
     elif callable(value):
         what, hint = "is a function or a class", "a file holds no code: use a name instead"
-    return ModelFileError("unsupported", f"`{at}` {what}, which has no place in a file; {hint}")
+    return ModelFileError("unsupported", f"`{at}` {what}, which cannot be stored in a file; {hint}")
 
 
 def _check_text(value: str, at: str) -> str:

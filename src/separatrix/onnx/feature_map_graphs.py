@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.onnx.onnx_graph import Tensor, dense
+from separatrix.onnx.onnx_graph import Tensor
+from separatrix.runtime.sums import dense
 
 
 def polynomial_map(model: Any, x: Tensor) -> Tensor:

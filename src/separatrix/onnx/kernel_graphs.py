@@ -15,7 +15,8 @@ from separatrix.kernels.base import Precomputed, Product, Scaled, Sum
 from separatrix.kernels.composed import Normalized, inverse_root
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from separatrix.onnx.distance_graphs import absolute_distances, squared_distances
-from separatrix.onnx.onnx_graph import Tensor, dense, refuse
+from separatrix.onnx.onnx_graph import Tensor, refuse
+from separatrix.runtime.sums import dense
 from separatrix.types import Codes, Matrix
 
 

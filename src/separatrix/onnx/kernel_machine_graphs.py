@@ -17,7 +17,8 @@ from separatrix.onnx.decision_graphs import (
 )
 from separatrix.onnx.kernel_graphs import kernel_scores, kernel_with_rows
 from separatrix.onnx.linear_graphs import require_one_hypothesis
-from separatrix.onnx.onnx_graph import Prediction, Tensor, dense
+from separatrix.onnx.onnx_graph import Prediction, Tensor
+from separatrix.runtime.sums import dense
 
 
 def support_vectors(model: Any, x: Tensor) -> Prediction:

@@ -8,7 +8,8 @@ import numpy as np
 
 from separatrix.onnx.decision_graphs import from_values
 from separatrix.onnx.distance_graphs import absolute_distances, squares_from_products
-from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.onnx_graph import Prediction, Tensor, refuse
+from separatrix.runtime.sums import dense
 from separatrix.solvers.discriminant import quadratic
 from separatrix.solvers.naive_bayes import log_of
 

@@ -17,7 +17,8 @@ from separatrix.onnx import linear_graphs as linear
 from separatrix.onnx import naive_bayes_graphs as naive_bayes
 from separatrix.onnx import neighbor_graphs as neighbors
 from separatrix.onnx.kernel_graphs import kernel_scores
-from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.onnx_graph import Prediction, Tensor, refuse
+from separatrix.runtime.sums import dense
 from separatrix.types import Vector
 
 
@@ -51,7 +52,7 @@ def transform(model: Any, x: Tensor) -> Tensor:
 
 def why_not(model: Any) -> str:
     """Why a class of models is refused."""
-    other = "it is no estimator of separatrix that a graph function was written for"
+    other = "separatrix has no graph function for it"
     return REFUSED.get(type(model).__name__, other)
 
 
@@ -86,7 +87,7 @@ def _by_skl2onnx(model: Any, x: Tensor) -> Tensor:
 
     graph = x.graph
     if type(model) not in sklearn_operator_name_map:
-        raise UnsupportedError(f"skl2onnx knows no {type(model).__name__}; leave it out")
+        raise UnsupportedError(f"skl2onnx does not support {type(model).__name__}; leave it out")
     number, code = (FloatTensorType, 1) if graph.single else (DoubleTensorType, graph.DOUBLE)
     declare = graph.scope.declare_local_variable
     samples = declare("nested", number([None, model.n_features_in_]))

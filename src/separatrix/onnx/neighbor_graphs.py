@@ -13,7 +13,8 @@ from separatrix.onnx.distance_graphs import (
     sum_in_order,
     sum_one_by_one,
 )
-from separatrix.onnx.onnx_graph import Prediction, Tensor, dense, refuse
+from separatrix.onnx.onnx_graph import Prediction, Tensor, refuse
+from separatrix.runtime.sums import dense
 from separatrix.types import Matrix
 
 SPARE = 8  # rows beyond k whose distances are computed from differences, as products round

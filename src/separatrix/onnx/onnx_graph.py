@@ -1,7 +1,7 @@
 """A small language for ONNX graphs: tensors with Python's operators, which add nodes.
 
-Numbers and arrays beside a tensor become constants: float64, int64, bool or strings. Matrices have a row
-for each sample; what has one value for each sample and is no label or code is a column, (n, 1).
+Numbers and arrays that meet a tensor become constants: float64, int64, bool or strings. Matrices have a row
+for each sample; what has one value for each sample, except labels and codes, is a column, (n, 1).
 """
 
 from __future__ import annotations
@@ -187,12 +187,6 @@ def _shortest(values: Matrix) -> Any:
         if np.array_equal(short, values):
             return short
     return values
-
-
-def dense(values: Any) -> Matrix:
-    """An array or sparse matrix as a float64 array."""
-    values = values.toarray() if hasattr(values, "toarray") else values
-    return np.asarray(values, dtype=np.float64)
 
 
 def refuse(model: Any, why: str) -> UnsupportedError:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.errors import MissingPackageError
+from separatrix.errors import missing_package
 from separatrix.estimators.registry import REGISTRY
 from separatrix.onnx.model_graphs import (
     CLASSIFIERS,
@@ -57,9 +57,7 @@ def register_converters() -> None:
     try:
         from skl2onnx import update_registered_converter
     except ImportError:
-        raise MissingPackageError(
-            "skl2onnx is not installed; install it with: pip install 'separatrix[onnx]'"
-        ) from None
+        raise missing_package("skl2onnx", "onnx") from None
     modules = {record.name: record.module for record in REGISTRY} | OTHERS
     for name, module in modules.items():
         update_registered_converter(

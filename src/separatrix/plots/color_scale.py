@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.plots.figures import new_figure
-from separatrix.plots.svg import cleaned
+from separatrix.plots.svg import clean_text
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_real
 
@@ -61,7 +61,7 @@ def checked_classes(owner: str, classes: Sequence[Any] | None) -> tuple[str, str
         return WORDS
     if isinstance(classes, str) or len(classes) != 2:
         raise ParameterError(owner, "classes", "two names, that of values below 0 first", classes)
-    below, above = (cleaned(str(name)) for name in classes)
+    below, above = (clean_text(str(name)) for name in classes)
     return f"towards {below}", f"towards {above}"
 
 
@@ -78,7 +78,7 @@ def shades(values: Any, limit: float) -> Matrix:
 
 def wrapped_title(title: str | None, inches: float) -> str:
     """A title in lines of so many inches; none is empty."""
-    return fill(cleaned(title or ""), max(int(inches / TITLE_LETTER), 8))
+    return fill(clean_text(title or ""), max(int(inches / TITLE_LETTER), 8))
 
 
 def height_of(title: str) -> float:
@@ -93,8 +93,8 @@ def fixed_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def placed(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
-    """Axes without a frame at a place in inches."""
+def add_axes(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+    """Axes without a frame at a position in inches."""
     wide, high = figure.get_size_inches()
     axes = figure.add_axes((left / wide, bottom / high, width / wide, height / high))
     axes.set_axis_off()
@@ -106,7 +106,7 @@ def draw_scale(
 ) -> None:
     """The colours from one end to the other at the foot of a figure, what either end says below."""
     span = min(float(figure.get_size_inches()[0]) - left - EDGE, 4.2)
-    axes = placed(figure, left, EDGE + 0.44, span, 0.13)
+    axes = add_axes(figure, left, EDGE + 0.44, span, 0.13)
     axes.set_axis_on()
     axes.patch.set_visible(False)  # the page's ground is that of the letters too
     colours = shades(np.linspace(-limit, limit, 101), limit)[None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.data.counts import count_of
-from separatrix.errors import DataError, MissingPackageError
+from separatrix.errors import DataError, missing_package
 from separatrix.evaluation.result import Evaluation
 
 if TYPE_CHECKING:
@@ -249,9 +249,7 @@ def new_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingPackageError(
-            "matplotlib is not installed; install it with: pip install 'separatrix[report]'"
-        ) from None
+        raise missing_package("matplotlib", "report") from None
     return Figure(figsize=(width, height), layout="constrained", dpi=150)
 
 

@@ -1,6 +1,6 @@
-"""Pictures of why, for graphs: a molecule in the plane, its atoms coloured by what they speak for.
+"""Explanations of graphs: a molecule in the plane, its atoms coloured by the class they support.
 
-Nodes lie where `graph_layout.py` puts them. Colours are those of `scale.py`; rims say the same without.
+Nodes are at the positions of `graph_layout.py`. Colours are those of `color_scale.py`; rims show the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from separatrix.plots import color_scale
 from separatrix.plots.color_scale import EDGE, FAINT, QUIET, SCALE, shades
 from separatrix.plots.figures import INK
 from separatrix.plots.graph_layout import ROOM, graph_layout, require_graph, rings_of
-from separatrix.plots.svg import cleaned
+from separatrix.plots.svg import clean_text
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -160,7 +160,7 @@ def _panels(
         left = EDGE + unit * widths[:column].sum()
         foot = EDGE + SCALE + unit * heights[row + 1 :].sum() + above * (len(heights) - row - 1)
         size = np.array([widths[column], heights[row]])
-        axes = color_scale.placed(figure, left, foot, *(unit * size))
+        axes = color_scale.add_axes(figure, left, foot, *(unit * size))
         low, high = (extent * [1, -1] / 2 + [-ROOM, ROOM] + sign * size / 2 for sign in (-1, 1))
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.set_title(words[position], fontsize=9, parse_math=False)
@@ -250,4 +250,4 @@ def _texts(graph: Graph, names: Mapping[Any, str] | None) -> list[str]:
     if graph.node_labels is None:
         return [str(node + 1) for node in range(graph.n_nodes)]
     labels = np.asarray(graph.node_labels).tolist()
-    return [cleaned(str((names or {}).get(label, label))) for label in labels]
+    return [clean_text(str((names or {}).get(label, label))) for label in labels]

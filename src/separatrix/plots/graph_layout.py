@@ -1,8 +1,8 @@
-"""Places for the nodes of a graph in the plane, as chemists draw molecules.
+"""Positions for the nodes of a graph in the plane, as chemists draw molecules.
 
 A component is laid out by stress majorisation: its distances come as near as they can to what hops
 ask for, where chains ask for zigzags and rings for regular polygons, bonds being 1 long. The same
-graph gives the same places.
+graph gives the same positions.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def graph_layout(graph: Graph) -> Matrix:
         inside = [np.searchsorted(part, ring) for ring in rings if ring[0] in part]
         edges = graph.edges[np.isin(graph.edges[:, 0], part)]
         shape = _shape(hops[np.ix_(part, part)], inside)
-        positions[part] = _turned(shape, np.searchsorted(part, edges))
+        positions[part] = _turn(shape, np.searchsorted(part, edges))
     _put_side_by_side(positions, parts)
     return positions.round(9) + 0.0  # no -0.0
 
 
 def require_graph(graph: object) -> None:
-    """Refuse what is no graph of ours."""
+    """Refuse anything but a `Graph`."""
     if not isinstance(graph, Graph):
         raise DataError(f"what is drawn must be a separatrix Graph; got {type(graph).__name__}")
 
@@ -128,10 +128,10 @@ def _shape(hops: Matrix, rings: list[Codes]) -> Matrix:
     shapes = [_minimize_stress(start, wanted, weights) for start in starts]
     best, _ = min(shapes, key=lambda shape: round(shape[1], 6))
     positions, _ = _minimize_stress(best, wanted, kept)
-    return _cleared(positions, hops, wanted, kept)
+    return _clear_overlaps(positions, hops, wanted, kept)
 
 
-def _cleared(positions: Matrix, hops: Matrix, wanted: Matrix, weights: Matrix) -> Matrix:
+def _clear_overlaps(positions: Matrix, hops: Matrix, wanted: Matrix, weights: Matrix) -> Matrix:
     """The shape once circles that lay on each other have been pushed apart."""
     for _ in range(PUSHES):
         close = (cdist(positions, positions) < CLEAR) & (hops > 1)
@@ -152,7 +152,7 @@ def _classical(wanted: Matrix) -> Matrix:
 
 
 def _minimize_stress(positions: Matrix, wanted: Matrix, weights: Matrix) -> tuple[Matrix, float]:
-    """Places where the weighted squares of what distances miss no longer fall, and their sum."""
+    """Positions at which the stress, a weighted sum of squares, no longer falls, and the stress."""
     n = len(positions)
     inverse = np.linalg.inv(np.diag(weights.sum(axis=1)) - weights + 1 / n) - 1 / n
     before = np.inf
@@ -167,7 +167,7 @@ def _minimize_stress(positions: Matrix, wanted: Matrix, weights: Matrix) -> tupl
     return positions, stress
 
 
-def _turned(positions: Matrix, edges: Codes) -> Matrix:
+def _turn(positions: Matrix, edges: Codes) -> Matrix:
     """The shape as wide as it can be with most bonds at multiples of 30 degrees; the first node left."""
     z = (positions - positions.mean(axis=0)) @ np.array([1, 1j])
     along = z[edges[:, 1]] - z[edges[:, 0]]

@@ -36,7 +36,7 @@ def plot_k(model: Any, *, n: Any = None, error: bool = False, ax: Axes | None = 
 
     The band, with three curves and more a bar at the best, is one binomial standard error to each
     side: about what another draw of samples would change. It moves a curve mostly as a whole, so the
-    difference of two places on it is surer than that.
+    difference between two values of k is more certain than that.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _is_model(value: Any) -> bool:
 def _draw_spread(
     axes: Axes, curve: AccuracyCurve, rates: Vector, color: str, *, band: bool
 ) -> None:
-    """One standard error to each side, all along the curve or at its best place."""
+    """One standard error to each side, along the whole curve or at its best k."""
     if curve.n is None:
         return
     spread = PERCENT * np.sqrt(curve.accuracy * (1.0 - curve.accuracy) / curve.n)

@@ -1,8 +1,8 @@
 """Pictures of the plane: decision regions, and samples on the axes of an embedding.
 
 A class has one colour and one marker in every picture. The first seven colours are those of Okabe
-and Ito, which colour-blind readers can tell apart, three more are Tol's; markers and hatches say the
-same without any colour.
+and Ito, which colour-blind readers can tell apart, three more are Tol's; markers and hatches carry the
+same information without colour.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def plot_regions(
     show_margins: bool = False,
     names: Any = None,
 ) -> Figure:
-    """Which class every place of the plane is given, with the samples on top.
+    """The predicted class at every point of the plane, with the samples on top.
 
     The part that the rule gives to no class is grey and hatched. The legend has each region's share
     of the area; the same numbers are in `decision_regions(...).rows()`.

@@ -1,6 +1,6 @@
-"""Pictures of why, for sequences: each letter or word on a ground that says which class it speaks for.
+"""Explanations of sequences: each letter or word on a background coloured by the class it supports.
 
-Colours are those of `scale.py`; a line above a letter, or below it, says the same without any.
+Colours are those of `color_scale.py`; a line above a letter, or below it, shows the same without colour.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from separatrix.errors import DataError
 from separatrix.plots import color_scale
 from separatrix.plots.color_scale import ABOVE, BELOW, EDGE, FAINT, QUIET, SCALE, shades
 from separatrix.plots.figures import INK
-from separatrix.plots.svg import cleaned
+from separatrix.plots.svg import clean_text
 from separatrix.plots.tables import Table
 from separatrix.types import Vector
 from separatrix.validation import require_integer
@@ -96,7 +96,7 @@ def plot_letters(
     figure = color_scale.fixed_figure(
         NUMBERS + inside + 2 * EDGE, height + above + SCALE + 2 * EDGE
     )
-    axes = color_scale.placed(figure, EDGE, EDGE + SCALE, NUMBERS + inside, height)
+    axes = color_scale.add_axes(figure, EDGE, EDGE + SCALE, NUMBERS + inside, height)
     axes.set_xlim(-NUMBERS / LETTER, inside / LETTER)
     axes.set_ylim(max(len(lines), 1), 0)
     for row, line in enumerate(lines):
@@ -130,9 +130,9 @@ def _texts(sequence: Any) -> list[str]:
     if isinstance(sequence, bytes):
         sequence = sequence.decode("latin-1")
     if isinstance(sequence, str):
-        return [cleaned(SIGNS.get(letter, letter)) for letter in sequence]
+        return [clean_text(SIGNS.get(letter, letter)) for letter in sequence]
     if isinstance(sequence, list | tuple | np.ndarray):
-        return [cleaned(" ".join(str(word).split())) for word in sequence]
+        return [clean_text(" ".join(str(word).split())) for word in sequence]
     raise DataError(
         f"a sequence is a string, bytes or a list of words; got {type(sequence).__name__}"
     )

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 from xml.etree import ElementTree
 
-from separatrix.errors import MissingPackageError
+from separatrix.errors import missing_package
 
 INKS = {"#000000": "currentColor", "#333333": "currentColor", "#ffffff": "var(--ground)"}
 DARK = {"#0072b2": "var(--blue)", "#882255": "var(--wine)", "#332288": "var(--indigo)"}
@@ -32,7 +32,7 @@ _STILL = re.compile(r" ?rotate\(-?0 [^)]*\)")
 _ON_PAPER = "on-paper"
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """The text without characters that no page may hold: each becomes a replacement character."""
     return _ILLEGAL.sub("\ufffd", text)
 
@@ -43,7 +43,7 @@ def draw_svg(figure: Any, name: str, *, caption: str) -> Any:
 
     # a legend beside paper must have the colours that are on it
     colours = INKS if any(map(_is_paper, figure.axes)) else INKS | DARK
-    root = ElementTree.fromstring(_saved(figure))
+    root = ElementTree.fromstring(_save_svg(figure))
     _drop_what_is_not_drawn(root)
     _unpick_style(root, colours)
     _rename(root, name)
@@ -55,17 +55,15 @@ def draw_svg(figure: Any, name: str, *, caption: str) -> Any:
     root.set("height", f"{height:.0f}")
     root.set("style", f"--least:{min(LEAST_SHARE * width, LEAST_WIDTH):.0f}px")
     root.set("role", "img")
-    root.set("aria-label", cleaned(caption))
+    root.set("aria-label", clean_text(caption))
     return Markup(_markup(root))  # every text of it is escaped there
 
 
-def _saved(figure: Any) -> str:
+def _save_svg(figure: Any) -> str:
     try:
         import matplotlib
     except ImportError:
-        raise MissingPackageError(
-            "matplotlib is not installed; install it with: pip install 'separatrix[report]'"
-        ) from None
+        raise missing_package("matplotlib", "report") from None
     settings = {
         "svg.fonttype": "none",
         "svg.hashsalt": "separatrix",
@@ -102,8 +100,8 @@ def _prepared(figure: Any) -> Iterator[None]:
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
-        if cleaned(text.get_text()) != text.get_text():
-            change(text, "text", cleaned(text.get_text()))
+        if clean_text(text.get_text()) != text.get_text():
+            change(text, "text", clean_text(text.get_text()))
         if not _can_be_set(text):
             change(text, "parse_math", False)
     change(figure.patch, "visible", False)
@@ -127,7 +125,7 @@ def _prepared(figure: Any) -> Iterator[None]:
 
 
 def _can_be_set(text: Any) -> bool:
-    """Whether a text is no formula, or one without a mistake: a name may hold two dollars."""
+    """Whether a text is not a formula, or a valid one: a name may hold two dollars."""
     if not text.get_parse_math():
         return True
     from matplotlib.mathtext import MathTextParser
@@ -168,10 +166,10 @@ def _unpick_style(element: ElementTree.Element, colours: Mapping[str, str]) -> N
         colours = {}
         element.set("fill", "#000")  # what has no colour is black there, not the page's ink
     if "style" in element.attrib:
-        element.set("style", _restyled(element.attrib["style"], colours))
+        element.set("style", _restyle(element.attrib["style"], colours))
     for name in ("d", "x", "y", "width", "height"):
         if name in element.attrib:
-            element.set(name, _LONG.sub(_shortened, element.attrib[name]))
+            element.set(name, _LONG.sub(_shorten_number, element.attrib[name]))
     if "d" in element.attrib:
         element.set("d", _GAPS.sub(" ", element.attrib["d"]).strip())
     moved = _STILL.sub("", element.attrib.pop("transform", ""))
@@ -181,19 +179,19 @@ def _unpick_style(element: ElementTree.Element, colours: Mapping[str, str]) -> N
         _unpick_style(child, colours)
 
 
-def _restyled(style: str, colours: Mapping[str, str]) -> str:
+def _restyle(style: str, colours: Mapping[str, str]) -> str:
     """A style in the page's font and colours.
 
-    >>> _restyled("font-size: 8px; font-family: 'DejaVu Sans', serif; fill: #333333", INKS)
+    >>> _restyle("font-size: 8px; font-family: 'DejaVu Sans', serif; fill: #333333", INKS)
     'font-size: 8px; fill: currentColor'
-    >>> _restyled("font: 700 8px 'DejaVu Sans', sans-serif; stroke: #ffffff", {})
+    >>> _restyle("font: 700 8px 'DejaVu Sans', sans-serif; stroke: #ffffff", {})
     'font: 700 8px var(--font); stroke: #ffffff'
     """
     style = _FONT.sub(r"font: \1 var(--font)", _FAMILY.sub("", style))
     return _COLOUR.sub(lambda found: f"{found[1]}: {colours.get(found[2], found[2])}", style)
 
 
-def _shortened(found: re.Match[str]) -> str:
+def _shorten_number(found: re.Match[str]) -> str:
     return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
 
 

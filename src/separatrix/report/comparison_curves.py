@@ -9,11 +9,10 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.curves import MeanCurve, mean_precision, mean_roc
 from separatrix.evaluation.result import Evaluation
 from separatrix.plots.figures import new_figure
-from separatrix.report.comparison_pictures import short
+from separatrix.report.comparison_pictures import shorten_name
 from separatrix.report.page import Picture, Section, Table
 
 MOST_CURVES = 5
-EVERY = 10  # points of a curve in its table
 
 
 def curves_section(comparison: Comparison, rows: list[dict[str, Any]]) -> Section | None:
@@ -44,7 +43,9 @@ def _draw(roc: dict[str, MeanCurve], precision: dict[str, MeanCurve]) -> Any:
     left.plot([0, 1], [0, 1], color="#bbbbbb", linestyle="--", linewidth=1)
     for axes, curves in ((left, roc), (right, precision)):
         for name, curve in curves.items():
-            axes.plot(curve.x, curve.y, linewidth=1.2, label=f"{short(name, 24)} {curve.area:.3f}")
+            axes.plot(
+                curve.x, curve.y, linewidth=1.2, label=f"{shorten_name(name, 24)} {curve.area:.3f}"
+            )
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
         axes.legend(fontsize=7, frameon=False)

@@ -32,7 +32,7 @@ MOST_PANELS = 10  # classes whose weights are drawn as images
 
 
 def regions_section(name: str, model: Any, data: Dataset | None) -> Section | None:
-    """Which class every place of the plane is given, where samples have two features."""
+    """The predicted class at every point of the plane, for samples of two features."""
     if model is None or data is None or data.kind == "table":
         return None
     if getattr(data.X, "shape", (0, 0))[1] != 2:
@@ -42,9 +42,7 @@ def regions_section(name: str, model: Any, data: Dataset | None) -> Section | No
     figure.axes[0].set_title(f"{name}: {RULES[regions.rule]}", fontsize=10)  # not "Pipeline"
     with_short_names(figure)
     table = Table(["region", "area %"], [list(row.values()) for row in regions.rows()])
-    caption = (
-        f"The class that {name}, trained on all rows, gives to every place, with the rows on top."
-    )
+    caption = f"The class that {name}, trained on all rows, predicts at every point, with the rows on top."
     return Section("Regions", [], [Picture(figure, caption, table)])
 
 
@@ -143,7 +141,7 @@ def parameters_section(rows: list[dict[str, Any]], fitted: Mapping[str, Any]) ->
     """What was chosen in each split, and error against parameter for models fitted to all rows."""
     shows: list[Picture | Table] = []
     for name, model in fitted.items():
-        shows += _searched(name, model[-1] if isinstance(model, Pipeline) else model)
+        shows += _draw_searches(name, model[-1] if isinstance(model, Pipeline) else model)
     chosen = [[row["model"], *_usual(row["chosen"])] for row in rows if row.get("chosen")]
     if chosen:
         caption = "What the search inside the training rows chose most often."
@@ -170,7 +168,7 @@ def _in_words(parameters: Mapping[str, Any]) -> str:
     )
 
 
-def _searched(name: str, model: Any) -> list[Picture]:
+def _draw_searches(name: str, model: Any) -> list[Picture]:
     """The picture of a search, where the model is one."""
     accuracy = getattr(getattr(model, "estimator_", None), "accuracy_by_k_", None)
     if accuracy is not None:

@@ -1,4 +1,4 @@
-"""The page of a comparison: which classifier is best, how sure that is, and where it goes wrong.
+"""The page of a comparison: which classifier is best, how certain that is, and where it goes wrong.
 
 Each section is a function that gives None where it does not apply; such sections are left out.
 """
@@ -19,6 +19,7 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.hashes import hash_of
 from separatrix.evaluation.importance import Importance
 from separatrix.evaluation.result import Evaluation
+from separatrix.evaluation.statistics import format_difference
 from separatrix.modelfile.model_card import versions_here
 from separatrix.report import comparison_models as models
 from separatrix.report import comparison_sections as parts
@@ -76,11 +77,11 @@ def comparison_page(
     notes
         How the data was read, and its problems, in sentences.
     doubts
-        Those of the notes that make the errors unsure: the first are in the summary.
+        Those of the notes that make the errors uncertain: the first are in the summary.
     steps
         Commands to run next.
     facts
-        What to say beside versions, threads and the hash of the data.
+        What to report besides versions, threads and the hash of the data.
     brief
         Only the leaderboard, the data, confusions and what was not tried, which are soon drawn.
     """
@@ -88,7 +89,7 @@ def comparison_page(
     protocol = _protocol(comparison)
     fitted = fitted or {}
     best = comparison.evaluations[comparison.best]
-    rows_of = _compared(data, len(best.y))
+    rows_of = _compared_rows(data, len(best.y))
     soon = (
         parts.leaderboard_section(rows, protocol),
         data_section(rows_of, notes),
@@ -159,7 +160,7 @@ def _summary(
 
 def _describe_gap(rows: list[dict[str, Any]], rest: str) -> str:
     nearest = rows[0]
-    by = f"{parts.plus_minus(nearest['behind'], nearest['half_width'])} points"
+    by = f"{format_difference(nearest['behind'], nearest['half_width'])} points"
     if len(rows) == 1:
         return f"It is significantly better than {nearest['model']}, by {by}."
     return f"It is significantly better than {rest}; the nearest is {nearest['model']}, behind by {by}."
@@ -223,7 +224,7 @@ def _python(comparison: Comparison, data: Dataset | None) -> str:
     )
 
 
-def _compared(data: Dataset | None, n: int) -> Dataset | None:
+def _compared_rows(data: Dataset | None, n: int) -> Dataset | None:
     """The n rows of the comparison; those of a given test part follow the others."""
     if data is None or data.y_test is None or len(data.y) == n:
         return data

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.errors import DataError
 from separatrix.plots.figures import COLOURS, MARKERS, new_figure
-from separatrix.plots.svg import cleaned
+from separatrix.plots.svg import clean_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,15 +20,15 @@ LONGEST_NAME = 36
 LINE = 0.3  # inches for one classifier
 
 
-def short(name: Any, most: int = LONGEST_NAME) -> str:
+def shorten_name(name: Any, most: int = LONGEST_NAME) -> str:
     """A name on one line, short enough for a picture, and never taken for a formula.
 
-    >>> short("a  long\\nname of $5", 12)
+    >>> shorten_name("a  long\\nname of $5", 12)
     'a long name…'
-    >>> print(short("$x$"))
+    >>> print(shorten_name("$x$"))
     \\$x\\$
     """
-    words = " ".join(cleaned(str(name)).split())
+    words = " ".join(clean_text(str(name)).split())
     cut = words if len(words) <= most else words[: most - 1].rstrip() + "…"
     return cut.replace("$", r"\$")
 
@@ -40,7 +40,7 @@ def with_short_names(figure: Figure, most: int = LONGEST_NAME) -> Figure:
     for text in figure.findobj(Text):
         lines = text.get_text().split("\n")
         if "mathdefault" not in text.get_text():  # a power of ten beside an axis
-            text.set_text("\n".join(short(line, most) for line in lines))
+            text.set_text("\n".join(shorten_name(line, most) for line in lines))
     return figure
 
 
@@ -130,7 +130,9 @@ def plot_parameter(name: str, curves: Mapping[str, Sequence[tuple[float, float]]
         x, y = zip(*curve, strict=True)
         color = FIRST if len(curves) == 1 else COLOURS[position % len(COLOURS)]
         marker = MARKERS[position % len(MARKERS)]
-        axes.plot(x, y, marker=marker, color=color, markeredgecolor="white", label=short(others))
+        axes.plot(
+            x, y, marker=marker, color=color, markeredgecolor="white", label=shorten_name(others)
+        )
     values = sorted({x for curve in curves.values() for x, _ in curve})
     if values[0] > 0 and values[-1] >= 10 * values[0]:
         axes.set_xscale("log")
@@ -169,7 +171,7 @@ def _lines(names: Sequence[str], width: float) -> Axes:
     if not len(names):
         raise DataError("a picture by name needs at least one name; got none")
     axes = new_figure(width, 0.9 + LINE * len(names)).add_subplot()
-    axes.set_yticks(np.arange(len(names)), [short(name) for name in names])
+    axes.set_yticks(np.arange(len(names)), [shorten_name(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     _tidy(axes)

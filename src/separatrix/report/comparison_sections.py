@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.comparison import MAJORITY, Comparison
 from separatrix.evaluation.result import Evaluation
+from separatrix.evaluation.statistics import format_difference, format_p
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.plots.probabilities import plot_reliability
 from separatrix.report.comparison_pictures import (
     plot_leaderboard,
     plot_sizes,
     plot_times,
-    short,
+    shorten_name,
     with_short_names,
 )
 from separatrix.report.page import Picture, Section, Table
-from separatrix.types import Matrix
+from separatrix.runtime.sums import dense
 
 CERTAIN = 0.05  # level of the tests
 MOST_CLASSES = 30  # above, a matrix cannot be read: the largest confusions are listed
@@ -42,16 +42,16 @@ COLUMNS = {
     "log_loss": "log loss",
     "brier": "Brier",
 }
-TIMES = {"fit_seconds": "fit", "predict_seconds": "predict", "seconds": "all in all"}
+TIMES = {"fit_seconds": "fit", "predict_seconds": "predict", "seconds": "total"}
 
 
 def is_level(row: Mapping[str, Any]) -> bool:
-    """Whether the tests do not tell a classifier from the best one.
+    """Whether a classifier is not significantly worse than the best one.
 
     >>> is_level({"p_holm": 0.2}), is_level({"p_holm": None}), is_level({"p_holm": 0.01})
     (True, True, False)
     """
-    p = row["p_holm"]  # None: these splits cannot tell
+    p = row["p_holm"]  # None: not testable on these splits
     return bool(p is None or p > CERTAIN)
 
 
@@ -95,21 +95,12 @@ def _cell(row: Mapping[str, Any], name: str, best: str) -> Any:
     if value is None or isinstance(value, str):
         return value
     if name == "behind":
-        return None if row["model"] == best else plus_minus(value, row["half_width"])
+        return None if row["model"] == best else format_difference(value, row["half_width"])
     if name == "p_holm":
-        return "<0.001" if value < 0.001 else f"{value:.3f}"
+        return format_p(value)
     if not np.isfinite(value):
         return value
     return f"{value:.4f}" if name in ("log_loss", "brier") else f"{value:.2f}"
-
-
-def plus_minus(value: float, half_width: float) -> str:
-    """A number with the half width of its interval, if known.
-
-    >>> plus_minus(1.234, 0.5), plus_minus(1.234, float("nan"))
-    ('1.23 ± 0.50', '1.23')
-    """
-    return f"{value:.2f}" + ("" if np.isnan(half_width) else f" ± {half_width:.2f}")
 
 
 def confusion_section(name: str, found: Evaluation) -> Section | None:
@@ -162,7 +153,7 @@ def _confusion(found: Evaluation) -> Any:
     """The figure with shortened names of classes."""
     figure = plot_confusion(found)
     axes = figure.axes[0]
-    names = [short(label, LONGEST_CLASS) for label in found.classes]
+    names = [shorten_name(label, LONGEST_CLASS) for label in found.classes]
     turned = any(len(name) > 4 for name in names)
     axes.set_xticks(
         range(len(names)), names, rotation=45 if turned else 0, ha="right" if turned else "center"
@@ -195,15 +186,11 @@ def hardest_section(name: str, found: Evaluation, data: Dataset | None) -> Secti
 
 
 def _images(found: Evaluation, data: Dataset, rows: Sequence[Sequence[Any]]) -> Any:
-    figure = plot_hardest(found, _dense(data.X), data.image, count=len(rows))  # type: ignore[arg-type]
+    figure = plot_hardest(found, dense(data.X, None), data.image, count=len(rows))  # type: ignore[arg-type]
     for axes, (row, label, guess, share) in zip(figure.axes, rows, strict=True):
         words = [f"row {row}, {share:.0f} % wrong", f"labelled: {label}", f"predicted as: {guess}"]
-        axes.set_title("\n".join(short(line, 24) for line in words), fontsize=9)
+        axes.set_title("\n".join(shorten_name(line, 24) for line in words), fontsize=9)
     return figure
-
-
-def _dense(X: Any) -> Matrix:
-    return np.asarray(X.toarray() if issparse(X) else X)
 
 
 def _values(data: Dataset, rows: list[int]) -> tuple[list[str], list[list[Any]]]:
@@ -213,7 +200,7 @@ def _values(data: Dataset, rows: list[int]) -> tuple[list[str], list[list[Any]]]
     if not hasattr(data.X, "shape"):
         return [data.kind], [[_cut(data.X[row])] for row in rows]
     names = data.features or tuple(f"feature {j}" for j in range(data.X.shape[1]))
-    values = _dense(data.X[rows])[:, :MOST_VALUES]
+    values = dense(data.X[rows], None)[:, :MOST_VALUES]
     cells = [[_cut(cell) if isinstance(cell, str) else cell for cell in line] for line in values]
     return list(names[:MOST_VALUES]), cells
 

@@ -12,7 +12,7 @@ from separatrix.data.data_table import NUMERIC, ColumnSpec, DataTable, shown_dat
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.importance import Importance, original_columns
 from separatrix.plots.figures import new_figure
-from separatrix.report.comparison_pictures import short
+from separatrix.report.comparison_pictures import shorten_name
 from separatrix.report.page import Picture, Section, Table
 
 MOST_COLUMNS, MOST_BARS = 40, 20
@@ -39,8 +39,8 @@ def data_section(data: Dataset | None, notes: Sequence[str]) -> Section | None:
 def _begin_sentence(note: str, columns: Sequence[str]) -> str:
     """A note with a capital first, unless it begins with the name of a column.
 
-    >>> _begin_sentence("age: 1 cell is no number", ["age"]), _begin_sentence("read it", ["age"])
-    ('age: 1 cell is no number', 'Read it')
+    >>> _begin_sentence("age: 1 cell is not a number", ["age"]), _begin_sentence("read it", ["age"])
+    ('age: 1 cell is not a number', 'Read it')
     """
     return note if note.partition(":")[0] in columns else f"{note[:1].upper()}{note[1:]}"
 
@@ -109,7 +109,7 @@ def importance_section(name: str, found: Sequence[Importance]) -> Section | None
     halves = [0.0 if np.isnan(one.half_width) else 100 * one.half_width for one in drawn]
     axes.barh(positions, rises, height=0.62, color="#0072B2")
     axes.errorbar(rises, positions, xerr=halves, fmt="none", ecolor="#8C8C8C", capsize=3)
-    axes.set_yticks(positions, [short(one.column) for one in drawn])
+    axes.set_yticks(positions, [shorten_name(one.column) for one in drawn])
     axes.set_ylim(len(drawn) - 0.4, -0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("rise of the test error, points")

@@ -17,8 +17,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.errors import MissingPackageError
-from separatrix.plots.svg import cleaned, draw_svg
+from separatrix.errors import missing_package
+from separatrix.plots.svg import clean_text, draw_svg
 from separatrix.plots.tables import Table as Table
 from separatrix.runtime.atomic_files import atomic_write
 
@@ -66,9 +66,7 @@ class Page:
     steps: Sequence[str] = ()  # commands to run next
     command: str = ""
     python: str = ""
-    facts: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # versions, seed, hash of the data, threads
+    facts: Mapping[str, Any] = field(default_factory=dict)  # versions, seed, threads, data hash
 
 
 def render(page: Page) -> str:
@@ -91,20 +89,20 @@ def render(page: Page) -> str:
                 shows.append({"table": _table(one)})
         if number == 1 and page.steps and shows and "svg" in shows[0]:
             lead = shows.pop(0)  # the picture beside the answer
-        words = [cleaned(paragraph) for paragraph in section.words]
+        words = [clean_text(paragraph) for paragraph in section.words]
         sections.append(
-            {"id": f"s{number}", "title": cleaned(section.title), "words": words, "shows": shows}
+            {"id": f"s{number}", "title": clean_text(section.title), "words": words, "shows": shows}
         )
     return template.render(
         style=resources.files("separatrix.report").joinpath("page.css").read_text("utf-8"),
-        title=cleaned(page.title),
-        summary=[cleaned(paragraph) for paragraph in page.summary],
+        title=clean_text(page.title),
+        summary=[clean_text(paragraph) for paragraph in page.summary],
         lead=lead,
         sections=sections,
-        steps=[cleaned(step).strip() for step in page.steps],
-        command=cleaned(page.command).strip("\n"),
-        python=cleaned(page.python).strip("\n"),
-        facts=[(cleaned(name), shown(value)) for name, value in page.facts.items()],
+        steps=[clean_text(step).strip() for step in page.steps],
+        command=clean_text(page.command).strip("\n"),
+        python=clean_text(page.python).strip("\n"),
+        facts=[(clean_text(name), format_value(value)) for name, value in page.facts.items()],
     )
 
 
@@ -120,28 +118,25 @@ def require_packages() -> None:
     """Refuse at once what could not be written in the end; imports nothing, which takes a while."""
     for name in ("jinja2", "matplotlib"):
         if find_spec(name) is None:
-            raise MissingPackageError(_missing(name))
+            raise missing_package(name, "report")
 
 
-def _missing(name: str) -> str:
-    return f"{name} is not installed; install it with: pip install 'separatrix[report]'"
-
-
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """How a value is written in a cell.
 
-    >>> [shown(value) for value in (2.53149, 1234.56, 0.00001234, 7, "1.50", None, float("nan"), True)]
+    >>> values = (2.53149, 1234.56, 0.00001234, 7, "1.50", None, float("nan"), True)
+    >>> [format_value(value) for value in values]
     ['2.531', '1235', '1.234e-05', '7', '1.50', '–', '–', 'yes']
     """
     if value is None:
         return NOTHING
-    if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's is no bool
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's is not a bool
         return "yes" if value else "no"
     if isinstance(value, Integral):
         return str(int(value))
     if isinstance(value, Real):
         return _number(float(value))
-    return cleaned(str(value))
+    return clean_text(str(value))
 
 
 def _number(value: float) -> str:
@@ -154,8 +149,8 @@ def _number(value: float) -> str:
 
 def _table(table: Table) -> dict[str, Any]:
     """A table as the template wants it: texts, which of them are numbers or long, lengths of bars."""
-    cells = [[shown(value) for value in row] for row in table.rows]
-    columns = [cleaned(str(name)) for name in table.columns]
+    cells = [[format_value(value) for value in row] for row in table.rows]
+    columns = [clean_text(str(name)) for name in table.columns]
     numeric = [
         bool(cells) and all(not row[c] or _NUMBER.fullmatch(row[c]) for row in cells)
         for c in range(len(columns))
@@ -165,7 +160,7 @@ def _table(table: Table) -> dict[str, Any]:
         for c, name in enumerate(table.columns)
     ]
     return {
-        "caption": cleaned(table.caption),
+        "caption": clean_text(table.caption),
         "columns": [
             {"text": text, "kind": _kind(text, number)}
             for text, number in zip(columns, numeric, strict=True)
@@ -209,7 +204,7 @@ def _finite(value: Any) -> float | None:
 def _picture(picture: Picture, name: str) -> dict[str, Any]:
     return {
         "svg": draw_svg(picture.figure, name, caption=picture.caption),
-        "caption": cleaned(picture.caption),
+        "caption": clean_text(picture.caption),
         "table": _table(picture.table),
     }
 
@@ -218,7 +213,7 @@ def _template() -> Template:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError:
-        raise MissingPackageError(_missing("jinja2")) from None
+        raise missing_package("jinja2", "report") from None
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,

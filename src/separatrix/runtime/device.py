@@ -156,10 +156,10 @@ class DevicePolicy:
 
 
 def choose_device(
-    owner: str, device: Any, *arrays: Any, worth: bool = True, without: str | None = None
+    owner: str, device: Any, *arrays: Any, large: bool = True, obstacle: str | None = None
 ) -> Any:
     """The torch device that a `DevicePolicy` of these arguments chooses, or None for NumPy."""
-    return DevicePolicy(owner, device, arrays, worth, without).choose()
+    return DevicePolicy(owner, device, arrays, large, obstacle).choose()
 
 
 def run_on(policy: DevicePolicy, function: Callable[[Any], Result]) -> Result:
@@ -214,7 +214,7 @@ def default_gpu() -> Any:
 def _import_triton_ahead() -> None:
     """Begin in a thread what Triton does at its first launch: imports, and a hash of its own files.
 
-    That takes about as long as the start of CUDA and the copy of the samples, and beside them no time.
+    It takes about as long as the start of CUDA and the copy of the samples, and runs while they do.
     """
 
     def work() -> None:

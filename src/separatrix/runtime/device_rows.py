@@ -1,7 +1,7 @@
-"""Rows of samples on a GPU, a block at a time: what is in main memory is copied while others are at work.
+"""Rows of samples on a GPU, a block at a time: rows in main memory are copied while the GPU works.
 
-Rows in main memory go through two pinned buffers and a stream of their own: while one block is on its way,
-the next is copied into the other buffer, and the GPU works on the one before.
+Rows in main memory go through two pinned buffers and a stream of their own: while one block is being
+copied, the next is put into the other buffer, and the GPU works on the one before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def device_rows(X: Any, device: Any) -> Iterator[tuple[slice, Any]]:
             yield rows, X[rows]
     elif device.type == "cuda":
         size = X.element_size() if is_tensor(X) else X.dtype.itemsize
-        yield from _copied(X, device, rows_that_fit(size * d, BLOCK_BYTES))
+        yield from _copy_blocks(X, device, rows_that_fit(size * d, BLOCK_BYTES))
     else:
         for rows in row_blocks(n, rows_that_fit(8 * d, BLOCK_BYTES)):
             yield rows, _in_memory(X[rows])
@@ -58,7 +58,7 @@ def _in_memory(X: Any) -> Any:
     return X if is_tensor(X) else as_tensor(X, "cpu")
 
 
-def _copied(X: Any, device: Any, size: int) -> Iterator[tuple[slice, Any]]:
+def _copy_blocks(X: Any, device: Any, size: int) -> Iterator[tuple[slice, Any]]:
     import torch
 
     blocks = list(row_blocks(X.shape[0], size))

@@ -81,12 +81,12 @@ def bar(
 
 
 def is_heard() -> bool:
-    """Whether somebody listens to the progress of this process."""
+    """Whether this process has listeners of its progress."""
     return bool(_LISTENERS)
 
 
 def is_followed() -> bool:
-    """Whether a bar is on the screen, or somebody listens."""
+    """Whether a bar is on the screen, or there are listeners."""
     return bool(_SHOWN) or is_heard()
 
 

@@ -73,7 +73,7 @@ def rows_of_a_block(d: int) -> int:
 
 
 def dense(X: Any, dtype: Any = np.float64) -> Matrix:
-    """Samples as an array of that dtype; copied only if necessary."""
+    """Samples as an array of that dtype, None: their own; copied only if necessary."""
     return np.asarray(X.toarray() if issparse(X) else X, dtype=dtype)
 
 

@@ -192,7 +192,7 @@ def blas_for_samples(X: Any) -> AbstractContextManager[None]:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """The threads of this process: starting them anew for each short loop would take longer than it."""
+    """The threads of this process: starting threads for each short loop would take longer than the loop."""
     return ThreadPoolExecutor(4 * (os.cpu_count() or 1), thread_name_prefix="separatrix")
 
 

@@ -40,7 +40,7 @@ MOST_EXPLAINED = 20  # rows of a request
 INFER_TYPES = (JSON, "application/octet-stream")
 PREDICT_TYPES = (JSON, "text/csv")
 QUERIES = ("model", "version", "explain", "probabilities")
-PAGES = {"/": "form.html", "/docs": "api.html", "/openapi.json": "openapi.json"}
+PAGES = {"/": "page.html", "/docs": "page.html", "/openapi.json": "openapi.json"}
 Result = TypeVar("Result")
 
 
@@ -97,7 +97,7 @@ class Endpoints:
         self.parser = ThreadPoolExecutor(1, "parse")
         self.loader = ThreadPoolExecutor(1, "load")
         self.draining = False
-        self.on_way = 0
+        self.in_progress = 0
         self.store = ModelStore(options, log, metrics.add, self._make_batcher)
         self.static = load_files("separatrix.serving")
         shared = load_files("separatrix.workbench")
@@ -108,14 +108,14 @@ class Endpoints:
             model,
             self.scorer,
             window=self.options.window,
-            on_way=lambda: self.on_way,
+            in_progress=lambda: self.in_progress,
             on_queue=lambda change: self.metrics.add("separatrix_queue", change),
             on_block=self.metrics.add_block,
         )
 
-    def change_on_way(self, change: int) -> None:
-        """Count a request that is read or scored, or is so no longer."""
-        self.on_way += change
+    def change_in_progress(self, change: int) -> None:
+        """Count a request whose reading begins (1), or that is answered (-1)."""
+        self.in_progress += change
         self.metrics.add("separatrix_requests_in_progress", change)
 
     def close(self) -> None:
@@ -181,8 +181,7 @@ class Endpoints:
         try:
             return await work
         except (SeparatrixError, ValueError) as error:
-            message = " ".join(str(error).split())
-            raise RequestError(422, "rows", shorten(message, 300)) from None
+            raise _rows_error(error) from None
 
     async def _run(self, function: Callable[..., Result], *arguments: Any) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self.scorer, function, *arguments)
@@ -197,8 +196,7 @@ class Endpoints:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self.parser, function, model, body, *rest)
         except SeparatrixError as error:  # of the reader of tables
-            message = " ".join(str(error).split())
-            raise RequestError(422, "rows", shorten(message, 300)) from None
+            raise _rows_error(error) from None
 
     async def live(self, _request: ServedRequest) -> Reply:
         """Whether the process answers."""
@@ -242,15 +240,16 @@ class Endpoints:
         file = self.static.get(name or PAGES[request.path])
         if file is None:
             raise RequestError(404, "path", f"there is no file {shorten(ascii(name))}")
-        headers = {"Content-Type": file.type, "ETag": file.tag, "Cache-Control": "no-cache"}
-        if request.header("if-none-match") == file.tag:
-            return Reply(304, b"", headers)
-        return Reply(200, file.content, headers)
+        return Reply(*file.answer(request.header("if-none-match")))
 
 
 def json_reply(value: Any, status: int = 200) -> Reply:
     """A reply of plain values."""
     return Reply(status, orjson.dumps(value), {"Content-Type": JSON})
+
+
+def _rows_error(error: Exception) -> RequestError:
+    return RequestError(422, "rows", shorten(" ".join(str(error).split()), 300))
 
 
 def _explain_rows(model: ServedModel, rows: Rows) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """The ASGI application: access, limits, request ids, the log and errors, around the endpoints.
 
-Refusals are `{"error": SENTENCE}`, as the Open Inference Protocol has them. An error of ours is answered
+Refusals are `{"error": SENTENCE}`, as the Open Inference Protocol has them. A bug in the server is answered
 500 without details; its traceback goes to the log.
 """
 
@@ -97,16 +97,16 @@ class Gateway:
             request.scope = {**scope, "method": "GET"}
         if scope["method"] != "POST":
             return await self.endpoints.answer(request)
-        if self.endpoints.on_way >= self.options.queue:
+        if self.endpoints.in_progress >= self.options.queue:
             self.endpoints.metrics.add("separatrix_rejected_total")
             await asyncio.sleep(self.options.reject_delay)
             message = f"the server has {self.options.queue} requests in progress, its limit"
             raise RequestError(429, "busy", message)
-        self.endpoints.change_on_way(1)
+        self.endpoints.change_in_progress(1)
         try:
             return await self._limit_time(request, receive)
         finally:
-            self.endpoints.change_on_way(-1)
+            self.endpoints.change_in_progress(-1)
 
     async def _limit_time(self, request: ServedRequest, receive: Receive) -> Reply:
         seconds, limit = self.options.timeout, self.options.max_body
@@ -183,7 +183,7 @@ def _refusal(error: RequestError) -> Reply:
 
 
 def log_line(event: str, **fields: Any) -> None:
-    """Write a line of JSON to stderr; a server whose log nobody reads any more goes on."""
+    """Write a line of JSON to stderr; a server whose log is closed goes on."""
     line = {"time": round(time.time(), 3), "event": event, **fields}
     with suppress(OSError, ValueError):
         sys.stderr.write(orjson.dumps(line, default=str).decode("utf-8", "replace") + "\n")

@@ -2,7 +2,7 @@
 
 A binary request is a JSON header, whose length `Inference-Header-Content-Length` gives, and the bytes of
 the tensors in the order of the inputs; a text is preceded by its length in four bytes. A model of numbers
-has one input, `input`, with a row for each sample; a model of mixed columns has one input a column.
+has one input, `input`, with a row for each sample; a model of mixed columns has one input per column.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Requests that arrive together are scored as one block.
 
-A block starts as soon as it is full, no other request is on its way, or its first request has waited for
+A block starts as soon as it is full, no other request is in progress, or its first request has waited for
 the window. While a block is scored, in a thread, the next one collects. A request with more rows than a
 block is scored alone, in its own shape. So an answer has the same bits whatever else arrives.
 """
@@ -29,7 +29,7 @@ class MicroBatcher:
         model       scores the blocks
         executor    runs one block at a time
         window      seconds for which a block waits for further requests
-        on_way      number of requests that are read or wait, of all models
+        in_progress number of requests that are read or wait, of all models
         on_queue    gets the change of the number of requests that wait
         on_block    gets the number of rows of each block
     """
@@ -40,12 +40,12 @@ class MicroBatcher:
         executor: Executor,
         *,
         window: float,
-        on_way: Callable[[], int],
+        in_progress: Callable[[], int],
         on_queue: Callable[[int], None],
         on_block: Callable[[int], None],
     ) -> None:
         self.model, self.executor, self.window = model, executor, window
-        self.on_way, self.on_queue, self.on_block = on_way, on_queue, on_block
+        self.in_progress, self.on_queue, self.on_block = in_progress, on_queue, on_block
         self.queue: deque[_Waiting] = deque()
         self.busy = False
         self.timer: asyncio.TimerHandle | asyncio.Handle | None = None
@@ -61,9 +61,9 @@ class MicroBatcher:
         return await answer
 
     def _consider(self) -> None:
-        """Start the block, or wait for requests that are on their way."""
+        """Start the block, or wait for requests that are being read."""
         waiting = sum(len(one.rows) for one in self.queue)
-        if waiting >= self.model.block or len(self.queue) >= self.on_way():
+        if waiting >= self.model.block or len(self.queue) >= self.in_progress():
             self._start()
         else:
             self.timer = asyncio.get_running_loop().call_later(self.window, self._start)

@@ -25,6 +25,7 @@ from separatrix.serving.prometheus import COUNT, Metrics
 from separatrix.serving.serving_options import ServingOptions
 from separatrix.serving.slow_clients import make_protocol
 from separatrix.web.listen import listen_on
+from separatrix.web.server import Server, server_config
 
 RESTART_SECONDS = 0.5  # between two starts of a worker that died
 SWITCH_SECONDS = 0.0005  # the thread that scores must not wait 5 ms for the one that reads
@@ -75,39 +76,27 @@ def make_server(
         on_cut=lambda: metrics.add("separatrix_cut_connections_total"),
         on_refusal=lambda: metrics.add("separatrix_rejected_total"),
     )
-    config = uvicorn.Config(
+    config = server_config(
         Gateway(endpoints),
         http=protocol,
-        ws="none",
-        lifespan="on",
         log_level="error",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
         backlog=2048,
-        timeout_keep_alive=30,
         timeout_graceful_shutdown=int(options.timeout) + 1,
     )
     return DrainingServer(config, endpoints, on_startup)
 
 
-class DrainingServer(uvicorn.Server):
-    """uvicorn's server, which says that it is not ready for a while before it stops."""
+class DrainingServer(Server):
+    """A server that reports for a while that it is not ready before it stops."""
 
     def __init__(
         self, config: uvicorn.Config, endpoints: Endpoints, on_startup: Callable[[], None]
     ) -> None:
-        super().__init__(config)
-        self._endpoints, self._on_startup = endpoints, on_startup
+        super().__init__(config, on_startup)
+        self._endpoints = endpoints
         self._stop_at = float("inf")
         supervised = endpoints.options.workers > 1
         self._parent = os.getppid() if supervised else None
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then call back."""
-        await super().startup(sockets)
-        self._on_startup()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Begin to drain; a second signal stops at once."""
@@ -146,7 +135,7 @@ class Supervisor:
         ready = [self._start(number) for number in range(self.options.workers)]
         while not self.stopping and not all(one.is_set() for one in ready):
             if any(process.exitcode for process in self.workers.values()):
-                self._stop()  # a model that cannot be loaded: the worker has said why
+                self._stop()  # a model that cannot be loaded: the worker has printed the reason
                 break
             time.sleep(0.02)
         else:

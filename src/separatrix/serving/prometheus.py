@@ -72,11 +72,14 @@ class Metrics:
         lines = _head("separatrix_requests_total", "Requests by status.", "counter")
         for code in CODES:
             lines.append(
-                f'separatrix_requests_total{{status="{code}"}} {_shown(sums[self.at[code]])}'
+                f'separatrix_requests_total{{status="{code}"}} {_format_number(sums[self.at[code]])}'
             )
         for kind, names in (("counter", TOTALS), ("gauge", GAUGES)):
             for name, words in names.items():
-                lines += [*_head(name, words, kind), f"{name} {_shown(sums[self.at[name]])}"]
+                lines += [
+                    *_head(name, words, kind),
+                    f"{name} {_format_number(sums[self.at[name]])}",
+                ]
         duration = ("separatrix_request_seconds", "Time from headers to answer.")
         lines += _histogram(*duration, SECONDS, sums[self.seconds :])
         size = ("separatrix_batch_rows", "Rows of a block that was scored.")
@@ -92,10 +95,10 @@ def _histogram(name: str, words: str, bounds: Sequence[float], values: Any) -> l
     total, lines = 0.0, _head(name, words, "histogram")
     for bound, value in zip((*bounds, "+Inf"), values, strict=False):
         total += value
-        lines.append(f'{name}_bucket{{le="{bound}"}} {_shown(total)}')
+        lines.append(f'{name}_bucket{{le="{bound}"}} {_format_number(total)}')
     count, sum_ = values[len(bounds) + 1 : len(bounds) + 3]
-    return [*lines, f"{name}_sum {_shown(sum_)}", f"{name}_count {_shown(count)}"]
+    return [*lines, f"{name}_sum {_format_number(sum_)}", f"{name}_count {_format_number(count)}"]
 
 
-def _shown(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else f"{value:.9g}"

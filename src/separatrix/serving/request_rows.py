@@ -35,7 +35,7 @@ def rows_of_json(model: ServedModel, body: bytes, most: int) -> Rows:
     rows = parse_json(body)
     if isinstance(rows, dict):
         if set(rows) != {"rows"}:
-            refuse(f'found an object with {_listed(rows)}, expected {{"rows": [...]}}')
+            refuse(f'found an object with {_list_names(rows)}, expected {{"rows": [...]}}')
         rows = rows["rows"]
     if not isinstance(rows, list):
         refuse(f"found {_kind(rows)} for the rows, expected a list")
@@ -169,7 +169,7 @@ def _as_text(spec: ColumnSpec, cell: Any) -> str:
 
 
 def _as_number(cell: str | None) -> Any:
-    """The number that a cell of CSV holds; a text that is none stays, and is refused with its position."""
+    """The number that a cell of CSV holds; other text is kept, and refused later with its position."""
     if cell is None:
         return None
     try:
@@ -199,5 +199,5 @@ def _kind(value: Any) -> str:
     return "a number"
 
 
-def _listed(names: Any) -> str:
+def _list_names(names: Any) -> str:
     return shorten(", ".join(map(repr, names)) or "no fields")

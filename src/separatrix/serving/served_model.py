@@ -93,9 +93,9 @@ class ServedModel:
             return explain(self.model, data, row=row).as_dict()
 
     def _row_wise_block(self, block: int) -> int:
-        """The largest block, up to `block`, whose rows are scored bit-equally whatever is beside them.
+        """The largest block, up to `block`, whose rows get the same bits whatever the other rows are.
 
-        Tried on made-up rows: in another order, and beside huge values, which may make a kernel change
+        Tried on made-up rows: in another order, and next to huge values, which may make a kernel change
         its precision.
         """
         while block > 1:
@@ -134,7 +134,7 @@ class ServedModel:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Score without warnings, which nobody would read; only one thread may do so at a time."""
+    """Score without warnings; only one thread may do so at a time."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

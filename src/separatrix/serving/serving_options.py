@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.web.headers import MEGABYTE
+from separatrix.web import MEGABYTE
 
-PORT = 8000
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 SHORTEST_TOKEN = 16
@@ -30,7 +29,7 @@ class ServingOptions:
 
     models: tuple[ModelSource, ...]
     host: str = "127.0.0.1"
-    port: int = PORT
+    port: int = 8000
     workers: int = 1
     tokens: tuple[str, ...] = field(default=(), repr=False)
     """Bearer tokens that give access; without one, everybody who reaches the port has access."""
@@ -51,7 +50,7 @@ class ServingOptions:
     drain: float = 1.0
     """Seconds between the signal to stop and the end of new requests: readiness is false."""
     poll: float = 1.0
-    """Seconds between two looks at the model files."""
+    """Seconds between two checks of the model files."""
     access_log: bool = True
 
 
@@ -76,11 +75,13 @@ def parse_source(text: str) -> ModelSource:
 
 
 def read_tokens(path: Path) -> tuple[str, ...]:
-    """The tokens of a file, one a line; lines that begin with # are comments."""
+    """The tokens of a file, one per line; lines that begin with # are comments."""
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     tokens = tuple(line for line in lines if line and not line.startswith("#"))
     if not tokens or min(map(len, tokens)) < SHORTEST_TOKEN or not all(map(str.isascii, tokens)):
-        error = DataError(f"{path} must hold a token of {SHORTEST_TOKEN} or more characters a line")
+        error = DataError(
+            f"{path} must hold a token of {SHORTEST_TOKEN} or more characters per line"
+        )
         error.hint = "python -c 'import secrets; print(secrets.token_urlsafe(32))' prints one"
         raise error
     return tokens

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
+from separatrix.data.images import as_bytes, sides
+from separatrix.data.splits import stratified_splits, subsample, subsampled
 from separatrix.errors import ExperimentError, ParameterError
+from separatrix.runtime.sums import dense
+from separatrix.types import Codes
+
+
+class DigitImages(NamedTuple):
+    """Images as bytes, with labels."""
+
+    images: Any  # shape: (n, h, w)
+    labels: Any  # shape: (n,)
+    test: Any  # shape: (m, h, w)
+    test_labels: Any  # shape: (m,)
+    test_rows: Codes  # shape: (m,); rows of the data set
 
 
 def require_labelled(study: str, data: Dataset, kind: str, name: str | None = None) -> None:
@@ -25,12 +38,28 @@ def require_labelled(study: str, data: Dataset, kind: str, name: str | None = No
 def dense_images(study: str, data: Dataset) -> tuple[Any, Any]:
     """Images as rows of a dense matrix, and their labels."""
     require_labelled(study, data, "vectors", "images")
-    return dense(data.X), np.asarray(data.y)
+    return dense(data.X, None), np.asarray(data.y)
 
 
-def dense(X: Any) -> Any:
-    """Samples as a dense matrix."""
-    return X.toarray() if issparse(X) else np.asarray(X)
+def split_images(
+    study: str, data: Dataset, *, test_size: float, seed: int, rows: int | None = None
+) -> DigitImages:
+    """Training images, or `rows` of them, and a share of the test part; a fifth of data without one."""
+    X, y = dense_images(study, data)
+    low, high, shape = float(X.min()), float(X.max()), data.image or sides(X.shape[1])
+    if data.X_test is None:
+        (train, held), *_ = stratified_splits(y, repeats=1, test_size=0.2, seed=seed)
+        test, test_labels, test_rows = X[held], y[held], held
+        X, y = X[train], y[train]
+    else:
+        test, test_labels = dense(data.X_test, None), np.asarray(data.y_test)
+        test_rows = np.arange(len(test))
+    if test_size < 1:
+        some = subsample(test_labels, float(test_size), seed=seed)
+        test, test_labels, test_rows = test[some], test_labels[some], test_rows[some]
+    drawn = subsampled(Dataset(data.name, X, y), rows, seed)
+    images, tested = (as_bytes(part, low, high).reshape(-1, *shape) for part in (drawn.X, test))
+    return DigitImages(images, np.asarray(drawn.y), tested, test_labels, test_rows)
 
 
 def mnist_or_digits(quick: bool) -> str:

@@ -22,8 +22,6 @@ from separatrix import SVC
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.deformed import PIXELS, SIDE, DeformedDigits
-from separatrix.data.images import as_bytes, sides
-from separatrix.data.splits import stratified_splits, subsample
 from separatrix.experiments.steps import Experiment, RunContext, Step, StepResult, metric_rows
 from separatrix.kernels.vector_kernels import Gaussian
 from separatrix.runtime.blocks import row_blocks
@@ -32,7 +30,7 @@ from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.solvers.decomposition import pairs
 from separatrix.solvers.stopping import relative_gap
 from separatrix.solvers.svm.problem import SvmFit
-from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
+from separatrix.studies.inputs import DigitImages, mnist_or_digits, parse_integers, split_images
 from separatrix.studies.mnist8m_page import page
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_integer, require_real
@@ -109,15 +107,6 @@ def step_name(n: int) -> str:
     return f"{n} images"
 
 
-class DigitParts(NamedTuple):
-    """Originals and test images as bytes, (n, 784), and their labels."""
-
-    images: Any
-    labels: Any
-    test: Any
-    test_labels: Any
-
-
 class _StreamStudy:
     """The steps, under one set of options."""
 
@@ -176,28 +165,18 @@ class _StreamStudy:
         arrays = {"support": model.support_, "coef": np.asarray(model.dual_coef_)}
         return StepResult(rows, {**arrays, "guess": np.searchsorted(model.classes_, guess)})
 
-    def parts(self, context: RunContext) -> DigitParts:
+    def parts(self, context: RunContext) -> DigitImages:
         """The images, made once."""
         return context.shared("parts", lambda: self._split(context.data(self.options["data"])))
 
-    def _split(self, data: Dataset) -> DigitParts:
-        seed, test_size = self.options["seed"], self.options["test_size"]
-        X, y = dense_images(NAME, data)
-        low, high, shape = float(X.min()), float(X.max()), data.image or sides(X.shape[1])
-        if data.X_test is None:
-            (train, held), *_ = stratified_splits(y, repeats=1, test_size=0.2, seed=seed)
-            X, y, test, test_labels = X[train], y[train], X[held], y[held]
-        else:
-            test, test_labels = dense(data.X_test), np.asarray(data.y_test)
-        if test_size < 1:
-            some = subsample(test_labels, float(test_size), seed=seed)
-            test, test_labels = test[some], test_labels[some]
-        images, tested = (
-            on_canvas(as_bytes(part, low, high).reshape(-1, *shape)) for part in (X, test)
+    def _split(self, data: Dataset) -> DigitImages:
+        """Images and test images of 28 x 28 pixels, (n, 784) each."""
+        found = split_images(
+            NAME, data, test_size=self.options["test_size"], seed=self.options["seed"]
         )
-        return DigitParts(images, y, tested, test_labels)
+        return found._replace(images=on_canvas(found.images), test=on_canvas(found.test))
 
-    def _stream(self, parts: DigitParts, *, on_device: bool) -> DeformedDigits:
+    def _stream(self, parts: DigitImages, *, on_device: bool) -> DeformedDigits:
         device = choose_device(NAME, self.device, None) if on_device else None
         return DeformedDigits(parts.images, parts.labels, seed=self.options["seed"], device=device)
 

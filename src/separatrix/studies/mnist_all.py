@@ -78,7 +78,7 @@ def experiment(
     device: str = "auto",
 ) -> steps.Experiment:
     """One step per classifier; quick: scikit-learn's digits."""
-    choose_device(NAME, device, worth=False)
+    choose_device(NAME, device, large=False)
     data = data or ("digits" if quick else "mnist")
     options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}
     split = partial(split_parts, data=data, subsample=subsample, seed=seed)

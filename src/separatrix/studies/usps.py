@@ -81,7 +81,7 @@ def experiment(
     `max_iter` limits the passes of every perceptron; None: 20, and for argmax those of its early
     stopping. `degrees` may be a text such as "1-7"; `subsample` rows are drawn before splitting.
     """
-    choose_device(NAME, device, worth=False)
+    choose_device(NAME, device, large=False)
     require_real(NAME, "test_size", test_size, above=0, below=1)
     for option, value, least in (("max_iter", max_iter, 1), ("subsample", subsample, 20)):
         if value is not None:

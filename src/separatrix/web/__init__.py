@@ -1,1 +1,3 @@
-"""What our web servers share: refusals, headers, bodies, static files, listening sockets."""
+"""What our web servers share: refusals, headers, bodies, static files, sockets, uvicorn."""
+
+MEGABYTE = 1024**2

@@ -11,9 +11,8 @@ from typing import NoReturn
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
+from separatrix.web import MEGABYTE
 from separatrix.web.request_error import RequestError, shorten
-
-MEGABYTE = 1024**2
 
 
 def allowed_hosts(port: int) -> frozenset[str]:
@@ -27,7 +26,7 @@ def allowed_hosts(port: int) -> frozenset[str]:
 
 
 def check_host(scope: Scope, allowed: frozenset[str], server: str) -> str:
-    """Return the Host of the request, which must be one of ours."""
+    """Return the Host of the request, which must be an address of this server."""
     found = header_values(scope, b"host")
     if len(found) != 1 or found[0] not in allowed:
         value = shorten(repr(found[0])) if len(found) == 1 else f"{len(found)} of them"

@@ -26,12 +26,15 @@ class StaticFile(NamedTuple):
     type: str
     tag: str
 
+    def answer(self, known: str | None) -> tuple[int, bytes, dict[str, str]]:
+        """Status, body and headers; 304 for a browser that has the file, with the ETag `known`."""
+        headers = {"Content-Type": self.type, "ETag": self.tag, "Cache-Control": "no-cache"}
+        return (304, b"", headers) if known == self.tag else (200, self.content, headers)
+
     def reply(self, request: Request) -> Response:
-        """The file, or 304 for a browser that has it."""
-        headers = {"ETag": self.tag, "Cache-Control": "no-cache"}
-        if request.headers.get("if-none-match") == self.tag:
-            return Response(status_code=304, headers=headers)
-        return Response(self.content, headers={**headers, "Content-Type": self.type})
+        """The answer as a response of Starlette."""
+        status, body, headers = self.answer(request.headers.get("if-none-match"))
+        return Response(body, status, headers)
 
 
 def load_files(package: str) -> dict[str, StaticFile]:

@@ -9,7 +9,8 @@ import re
 
 from starlette.types import Receive, Scope
 
-from separatrix.web.headers import MEGABYTE, header_values, read_body, single_header
+from separatrix.web import MEGABYTE
+from separatrix.web.headers import header_values, read_body, single_header
 from separatrix.web.request_error import RequestError, shorten
 
 MAX_BODY = MEGABYTE

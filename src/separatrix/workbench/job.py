@@ -23,7 +23,7 @@ from separatrix.workbench.local_data import require_local
 from separatrix.workbench.worker import Channel, describe_error
 
 if TYPE_CHECKING:
-    from separatrix.evaluation.compare import Comparison
+    from separatrix.evaluation.comparison import Comparison
     from separatrix.evaluation.result import Evaluation
     from separatrix.experiments.steps import Row
 

@@ -12,11 +12,11 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from threading import Thread
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from separatrix.errors import ParameterError
 from separatrix.web.listen import listen_on
+from separatrix.web.server import Server, server_config
 from separatrix.workbench.app import make_app
 from separatrix.workbench.backend import Backend
 from separatrix.workbench.settings import PORT, Settings
@@ -42,6 +42,7 @@ def serve(
         tokens = Tokens(settings.port, on_renewal=lambda link: show(f"for another browser: {link}"))
 
         def announce() -> None:
+            gc.freeze()  # what is imported stays: collections need not look at it
             show(f"workbench at http://{ADDRESS}:{settings.port}/, its files in {settings.folder}")
             show(f"open {tokens.link()}\nstop with Ctrl-C")
             on_ready(tokens.link())
@@ -49,40 +50,20 @@ def serve(
                 open_browser(tokens.link())
 
         app = make_app(settings, tokens=tokens, backend=Backend(settings, first=first))
-        Server(server_config(app), announce).run(sockets=[listener])
+        make_server(app, announce).run(sockets=[listener])
 
 
-class Server(uvicorn.Server):
-    """uvicorn's server with a callback when it listens."""
-
-    def __init__(self, config: uvicorn.Config, on_startup: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_startup = on_startup
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then call back."""
-        await super().startup(sockets)
-        gc.freeze()  # what is imported stays: collections need not look at it
-        self._on_startup()
-
-
-def server_config(app: ASGIApp) -> uvicorn.Config:
-    """Settings of uvicorn: plain HTTP, no trust in proxies, no log of requests."""
-    return uvicorn.Config(
+def make_server(app: ASGIApp, on_startup: Callable[[], None]) -> Server:
+    """The server of the application."""
+    config = server_config(
         app,
         loop="asyncio",
         http="h11",
-        ws="none",
-        lifespan="on",
         log_level="warning",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
         limit_concurrency=64,
-        timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
     )
+    return Server(config, on_startup)
 
 
 def bind_socket(port: int | None) -> socket.socket:

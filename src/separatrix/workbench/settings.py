@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from separatrix.web import MEGABYTE
+
 PORT = 8642
-MEGABYTE = 1024**2
 
 
 @dataclass(frozen=True)

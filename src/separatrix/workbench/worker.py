@@ -25,7 +25,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from separatrix.errors import SeparatrixError
-from separatrix.workbench.settings import MEGABYTE
+from separatrix.web import MEGABYTE
 
 LIBRARIES = 384 * MEGABYTE  # data that imports and thread stacks take, on top of the memory limit
 _SIGNAL_AT_PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)

@@ -40,7 +40,7 @@ def test_the_cache_of_a_pipeline_is_not_kept(path, tmp_path):
 def test_functions_in_other_places_are_refused(path):
     model = BayesDecision(LogisticRegression()).fit(X, Y)
     model.set_params(loss_matrix=make_column_selector())
-    with pytest.raises(ModelFileError, match="no place in a file"):
+    with pytest.raises(ModelFileError, match="cannot be stored in a file"):
         save(model, path)
 
 

@@ -19,7 +19,7 @@ from separatrix.data.catalogue.dataset_cards import File
 from separatrix.data.formats.npz import BROKEN_ZIP
 from separatrix.data.limits import MIB, Limits
 from separatrix.data.streams import BLOCK, open_
-from separatrix.errors import DataFileError, MissingDataError, MissingPackageError
+from separatrix.errors import DataFileError, MissingDataError, missing_package
 
 ATTEMPTS = 2  # at one address, after connection and server errors
 WAIT = 1.0  # seconds between them
@@ -50,9 +50,7 @@ def pooch() -> Any:
     try:
         import pooch
     except ImportError:
-        raise MissingPackageError(
-            "pooch is not installed; install it with: pip install 'separatrix[data]'"
-        ) from None
+        raise missing_package("pooch", "data") from None
     pooch.get_logger().setLevel("WARNING")  # else it prints the address of every download
     return pooch
 

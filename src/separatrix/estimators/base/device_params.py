@@ -30,4 +30,4 @@ def set_device(device: str, *models: Any) -> None:
         error = UnsupportedError("no part of this model can run on a GPU")
         error.hint = "svm, logistic, lda and knn can, among others; omit --device for this one"
         raise error
-    choose_device("model", device, None, worth=False)
+    choose_device("model", device, None, large=False)

@@ -35,7 +35,7 @@ from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
 from separatrix.validation import require_choice, require_real
 
-LITTLE = MEBIBYTE  # which every machine has, so that nobody need ask
+LITTLE = MEBIBYTE  # which every machine has: no check of the memory
 PRIOR_TOLERANCE = 1e-5  # as in scikit-learn: priors whose sum is this close to 1 are not rescaled
 
 

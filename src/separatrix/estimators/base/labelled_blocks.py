@@ -184,7 +184,7 @@ def _merge_two(merge: Any, a: LabelledPart, b: LabelledPart) -> LabelledPart:
                 f"block {a.number}"
             )
         labels = np.union1d(a.labels, b.labels)
-        a, b = _aligned(a, labels), _aligned(b, labels)
+        a, b = _align(a, labels), _align(b, labels)
     part = None if a.part is None else merge(a.part, b.part)
     return a._replace(labels=labels, weight=a.weight + b.weight, part=part)
 
@@ -193,7 +193,7 @@ def _first(names: Any) -> Any:
     return "none" if names is None else list(names)[:5]
 
 
-def _aligned(part: LabelledPart, labels: Any) -> LabelledPart:
+def _align(part: LabelledPart, labels: Any) -> LabelledPart:
     """The same with room for more labels, all in their order."""
     k, own = len(labels), len(part.labels)
     order = np.full(k, -1)

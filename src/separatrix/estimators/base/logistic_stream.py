@@ -60,7 +60,7 @@ def _present_state(model: Any) -> StreamState:
     if not hasattr(model, "n_samples_seen_"):
         raise UnsupportedError(
             "partial_fit needs the number of samples of the fit, which a model file of an earlier "
-            f"version leaves out; fit this {type(model).__name__} anew"
+            f"version leaves out; fit this {type(model).__name__} again"
         )
     W = model.coef_.toarray() if issparse(model.coef_) else model.coef_
     return StreamState.after(model.n_samples_seen_, W, model.intercept_)

@@ -126,7 +126,7 @@ class IndexedSamples(KernelMachine):
 
     def _require_device(self, X: Any, obstacle: str | None) -> None:
         """Raise an error if the samples or the metric do not support the device."""
-        choose_device(type(self).__name__, self.device, X, worth=False, without=obstacle)
+        choose_device(type(self).__name__, self.device, X, large=False, obstacle=obstacle)
 
 
 class NearestQueries(IndexedSamples):

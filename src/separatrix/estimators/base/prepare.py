@@ -115,7 +115,7 @@ def require_whole(estimator: Any, what: str) -> None:
     if getattr(estimator, "_slim", False):
         raise UnsupportedError(
             f"{what} needs what a slim model file leaves out; save the model with slim=False, or fit "
-            f"this {_name(estimator)} anew"
+            f"this {_name(estimator)} again"
         )
 
 

@@ -257,7 +257,7 @@ def warn_if_unfinished(name: str, options: SvcOptions, fits: list[SvmFit]) -> No
             f"with StandardScaler or MinMaxScaler, or raise `max_iter`: {where}"
         )
     elif late[0].stop == "stopped":
-        message = f"{name} was told to stop; raise `time_limit` for more: {where}"
+        message = f"{name} was stopped; raise `time_limit` for more: {where}"
     else:
         message = (
             f"{name} cannot come closer at this precision; scale the features, lower C or raise "

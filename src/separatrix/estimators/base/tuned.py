@@ -129,9 +129,8 @@ def _choose_smoothing(model: KNeighborsClassifier, X: Any, y: Any) -> float:
         s = 10.0**power
         return float(-np.log((votes + s / len(model.classes_)) / (k + s)).mean())
 
-    best = minimize_scalar(
-        log_loss, bounds=(-1.0, 2.0), method="bounded"
-    )  # few rows: not below 0.1
+    # few rows: not below 0.1
+    best = minimize_scalar(log_loss, bounds=(-1.0, 2.0), method="bounded")
     return float(f"{10.0 ** float(best.x):.3g}")
 
 

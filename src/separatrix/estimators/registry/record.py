@@ -98,9 +98,8 @@ class EstimatorRecord:
     solver: str
     paper: str
     not_for: str
-    kind: str = (
-        "classifier"  # or "transformer", "novelty"; or "wrapper", a classifier around another
-    )
+    # or "transformer", "novelty"; or "wrapper", a classifier around another
+    kind: str = "classifier"
     linear: bool = False
     """Whether it learns `coef_`, weights of the features."""
     counts: bool = False

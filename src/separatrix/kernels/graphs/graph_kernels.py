@@ -230,7 +230,7 @@ class ShortestPath(GraphKernel):
         rows, features, positions = map(
             np.concatenate, zip((none, none, none), *blocks, strict=True)
         )
-        return Occurrences(rows, features, positions, _table_size(vocabulary, "paths"))
+        return Occurrences(rows, features, positions, _count_paths(vocabulary))
 
     def counts(
         self, X: Any, vocabulary: Vocabulary, levels: Sequence[int] | None = None
@@ -246,7 +246,7 @@ class ShortestPath(GraphKernel):
             np.concatenate([none, *(getattr(block, name) for block in blocks)])
             for name in ("row", "col", "data")
         )
-        shape = (len(X), max(1, _table_size(vocabulary, "paths")))
+        shape = (len(X), max(1, _count_paths(vocabulary)))
         return [csr_array((counts.astype(np.float64), (rows, features)), shape=shape)]
 
     def _iterate_occurrences(
@@ -260,7 +260,7 @@ class ShortestPath(GraphKernel):
                 one, other = np.minimum(one, other), np.maximum(one, other)
             ends = vocabulary.pairs("ends", one, other)
             features = vocabulary.pairs("paths", ends, hops)
-            width = _table_size(vocabulary, "paths")
+            width = _count_paths(vocabulary)
             yield Occurrences(owners[first], features, positions[first], width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
@@ -294,8 +294,8 @@ def _refine_labels(
     return vocabulary.pairs(f"round {t}", state, 0)
 
 
-def _table_size(vocabulary: Vocabulary, name: str) -> int:
-    return len(vocabulary.tables[name]) if name in vocabulary.tables else 0
+def _count_paths(vocabulary: Vocabulary) -> int:
+    return len(vocabulary.tables.get("paths", ()))
 
 
 def _both_ends(union: GraphUnion, first: Codes, second: Codes) -> Coverage:

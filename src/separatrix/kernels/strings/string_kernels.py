@@ -141,7 +141,7 @@ class Spectrum(_WordKernel):
             if self.shortest > self.k:
                 raise ParameterError("Spectrum", "shortest", f"at most k={self.k}", self.shortest)
         if self.weights is not None:
-            _require_weights("Spectrum", self.weights, len(self._lengths))
+            _require_weights(self.weights, len(self._lengths))
             object.__setattr__(self, "weights", tuple(map(float, self.weights)))
         self._require_alphabet()
 
@@ -268,9 +268,9 @@ def _word_positions(item: Any, lowercase: bool) -> list[Codes]:
     return [np.unique(letters[slice(*match.span())]) for match in pattern.finditer(text)]
 
 
-def _require_weights(owner: str, weights: Any, count: int) -> None:
+def _require_weights(weights: Any, count: int) -> None:
     must_be = f"{count} numbers above 0, one for each length"
     if not isinstance(weights, list | tuple | np.ndarray) or len(weights) != count:
-        raise ParameterError(owner, "weights", must_be, weights)
+        raise ParameterError("Spectrum", "weights", must_be, weights)
     for weight in weights:
-        require_real(owner, "weights", weight, above=0)
+        require_real("Spectrum", "weights", weight, above=0)

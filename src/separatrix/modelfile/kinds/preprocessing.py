@@ -248,7 +248,7 @@ KINDS = {
         params={
             **{"missing_values": NUMBER, "fill_value": f.Maybe(NUMBER)},
             "strategy": Only(("mean", "median", "most_frequent", "constant"), NO_CODE),
-            "add_indicator": Only((False,), "for a file has no place for the columns it adds"),
+            "add_indicator": Only((False,), "for a file cannot store the columns it adds"),
         },
         derived="indicator_ _fill_dtype",
         pack=_pack_imputer,

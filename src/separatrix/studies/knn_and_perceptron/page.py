@@ -9,15 +9,14 @@ import numpy as np
 from separatrix.experiments.steps import Results
 from separatrix.plots.figures import COLOURS, INK, new_axes
 from separatrix.plots.neighbor_curves import BAND, plot_k
+from separatrix.report.comparison_pictures import shorten_name
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.knn_and_perceptron import steps
 from separatrix.studies.knn_and_perceptron.steps import DATA, FEATURES, NEIGHBOURS, PERCEPTRON
 from separatrix.studies.views import format_spread, metric_values, params_of, row_params, study_page
 
-PUBLISHED_ERRORS = {
-    1: 5937,
-    41: 4626,
-}  # by k, as the original project reports; of 27,780, Euclidean, a4a
+# by k, as the original project reports; of 27,780, Euclidean, a4a
+PUBLISHED_ERRORS = {1: 5937, 41: 4626}
 MOST_PANELS, PANEL_COLUMNS = 10, 3
 LONGEST_NAME = 28
 
@@ -234,14 +233,16 @@ def _features(results: Results) -> Section:
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     for axes, label, values in zip(grid.flat, panels, arrays["importance"], strict=False):
-        axes.set_title(_shorten(named[label]), fontsize=9)
+        axes.set_title(shorten_name(named[label], LONGEST_NAME), fontsize=9)
         if "image" in arrays:
             axes.imshow(values.reshape(tuple(arrays["image"])), cmap="Greys")
             axes.set_axis_off()
         else:
             own = [(p["feature"], value) for p, value in found if p["class"] == label]
             axes.barh(range(len(own)), [value for _, value in own], color=COLOURS[0])
-            axes.set_yticks(range(len(own)), [_shorten(name) for name, _ in own], fontsize=7)
+            axes.set_yticks(
+                range(len(own)), [shorten_name(name, LONGEST_NAME) for name, _ in own], fontsize=7
+            )
             axes.invert_yaxis()
             axes.set_xlabel("|w|")
     table = Table(
@@ -273,7 +274,3 @@ def _is_published(results: Results, counts: dict[str, float]) -> bool:
 
 def _count_splits(splits: int) -> str:
     return f"Mean ± sd over {splits} splits." if splits > 1 else "One test part."
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

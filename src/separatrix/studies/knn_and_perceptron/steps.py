@@ -65,10 +65,10 @@ def experiment(
             require_integer(NAME, name, value, least=least)
     if test_size is not None:
         require_real(NAME, "test_size", test_size, above=0, below=1)
-    without = None if distance == "euclidean" else f"distance={distance!r}"
+    obstacle = None if distance == "euclidean" else f"distance={distance!r}"
     if classifier == "perceptron":
-        without = f"classifier={classifier!r}"
-    choose_device(NAME, device, worth=False, without=without)
+        obstacle = f"classifier={classifier!r}"
+    choose_device(NAME, device, large=False, obstacle=obstacle)
     options = {
         "quick": quick,
         "seed": seed,

@@ -18,7 +18,8 @@ from separatrix.experiments.steps import Experiment, Row, RunContext, Step, Step
 from separatrix.kernels import Gaussian, Polynomial
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import choose_device
-from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
+from separatrix.runtime.sums import dense
+from separatrix.studies.inputs import dense_images, mnist_or_digits, parse_integers
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer, require_real
 
@@ -66,7 +67,7 @@ def experiment(
     `v` has the labels that count as +1, a sequence or a text such as "0,1"; all others are -1. A quick
     run takes the first 6000 and 2000 rows; without MNIST, scikit-learn's 8 x 8 digits scaled to 0..255.
     """
-    choose_device(NAME, device, worth=False)
+    choose_device(NAME, device, large=False)
     target = parse_integers(NAME, "v", v, "digits that count as +1, such as [0, 2, 4, 6, 8]")
     require_real(NAME, "alpha", alpha, above=0)
     for name, value in (("eps", eps), ("mu", mu)):
@@ -242,7 +243,7 @@ class _ParityStudy:
         if data.X_test is None:
             return ParityImages(*learn, *held, *learn, *held, shape)
         last = QUICK_TEST_ROWS if self.quick else None
-        test = as_bytes(dense(data.X_test)[:last], low, high)
+        test = as_bytes(dense(data.X_test, None)[:last], low, high)
         return ParityImages(*learn, *held, X, y, test, np.asarray(data.y_test)[:last], shape)
 
     def _rows(self, part: str, model: str, values: Mapping[str, Any], **params: Any) -> list[Row]:

@@ -10,15 +10,13 @@ import numpy as np
 
 from separatrix import SVC
 from separatrix.data.catalogue.find import find
-from separatrix.data.dataset import Dataset
-from separatrix.data.images import as_bytes, jittered, shifts_within, sides, slants
-from separatrix.data.splits import stratified_splits, subsample, subsampled
+from separatrix.data.images import jittered, shifts_within, slants
 from separatrix.experiments.steps import Experiment, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
 from separatrix.runtime.resource_usage import ResourceUsage
-from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
+from separatrix.studies.inputs import DigitImages, mnist_or_digits, parse_integers, split_images
 from separatrix.studies.mnist_virtual_sv import training
-from separatrix.studies.mnist_virtual_sv.training import DEGREE, JITTERS, C, DigitImages, stage_name
+from separatrix.studies.mnist_virtual_sv.training import DEGREE, JITTERS, C, stage_name
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "mnist-virtual-sv"
@@ -147,7 +145,14 @@ class _VirtualStudy:
     def digits(self, context: RunContext) -> DigitImages:
         """The images, made once."""
         return context.shared(
-            "digits", lambda: self._split_images(context.data(self.options["data"]))
+            "digits",
+            lambda: split_images(
+                NAME,
+                context.data(self.options["data"]),
+                test_size=self.options["test_size"],
+                seed=self.options["seed"],
+                rows=self.options["subsample"],
+            ),
         )
 
     def upright(self, context: RunContext) -> DigitImages:
@@ -162,25 +167,6 @@ class _VirtualStudy:
             arrays["support"].astype(np.intp), arrays["own"].astype(bool)
         )
         return support if self.options["copies"] == "own" else training.merge_boundaries(support)
-
-    def _split_images(self, data: Dataset) -> DigitImages:
-        seed, test_size = self.options["seed"], self.options["test_size"]
-        X, y = dense_images(NAME, data)
-        low, high, shape = float(X.min()), float(X.max()), data.image or sides(X.shape[1])
-        if data.X_test is None:
-            (train, held), *_ = stratified_splits(y, repeats=1, test_size=0.2, seed=seed)
-            test, test_labels, test_rows = X[held], y[held], held
-            X, y = X[train], y[train]
-        else:
-            test, test_labels = dense(data.X_test), np.asarray(data.y_test)
-            test_rows = np.arange(len(test))
-        if test_size < 1:
-            some = subsample(test_labels, float(test_size), seed=seed)
-            test, test_labels, test_rows = test[some], test_labels[some], test_rows[some]
-        drawn = subsampled(Dataset(data.name, X, y), self.options["subsample"], seed)
-        images = as_bytes(drawn.X, low, high).reshape(-1, *shape)
-        tested = as_bytes(test, low, high).reshape(-1, *shape)
-        return DigitImages(images, np.asarray(drawn.y), tested, test_labels, test_rows)
 
 
 def _misclassified(digits: DigitImages, found: training.StageResult) -> dict[str, Any]:

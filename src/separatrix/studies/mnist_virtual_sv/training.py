@@ -23,6 +23,7 @@ from separatrix.runtime.device import free_bytes
 from separatrix.runtime.progress import bar
 from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.studies.inputs import DigitImages
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_choice
 
@@ -42,16 +43,6 @@ class Stage(NamedTuple):
     fit_seconds: float
     predict_seconds: float
     error: float  # % of the test images
-
-
-class DigitImages(NamedTuple):
-    """Images as bytes, with labels."""
-
-    images: Any  # shape: (n, h, w)
-    labels: Any  # shape: (n,)
-    test: Any  # shape: (m, h, w)
-    test_labels: Any  # shape: (m,)
-    test_rows: Codes  # shape: (m,); rows of the data set
 
 
 class TrainedSupport(NamedTuple):
