@@ -200,8 +200,9 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             more["ensure_all_finite"] = "allow-nan"
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
-        if issparse(samples):  # compiled loops trust the indices
-            samples.check_format(full_check=True)
+        if issparse(samples):
+            samples = _canonical(samples)
+            checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
         if more.get("reset", True):  # a new fit
             estimator.__dict__.pop("_slim", None)
         return checked
@@ -209,6 +210,18 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         if "\n" not in str(error):
             raise
         raise DataError(_join_lines(str(error))) from error
+
+
+def _canonical(X: Any) -> Any:
+    """CSR samples with sorted columns, each at most once; a copy if these are not.
+
+    Compiled loops trust the indices, and squares of parts of a value are not those of their sum.
+    """
+    X.check_format(full_check=True)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool:

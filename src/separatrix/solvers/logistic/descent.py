@@ -32,7 +32,7 @@ from separatrix.solvers.logistic.block_sums import (
 )
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, solve_lbfgs
-from separatrix.solvers.logistic.newton import GAP, USUAL_TOL, LogisticFit, solve_newton
+from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.solvers.logistic.preconditioner import (
     Diagonal,
@@ -60,6 +60,7 @@ NEARLY = 10.0  # times tol: a smaller gradient needs too few steps for that
 FIRST_STEPS = 12  # with a subsample, at most
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
+FEWEST_TRIED = 4  # steps without moments, if they are tried at all
 SAVED_STEPS = 17  # of L-BFGS, by a good guess of the Hessian, for each decimal after the first
 FEW_FEATURES = 128  # up to which factors of their moments take less than a millisecond
 LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 12.0  # cost of a multiply-add there, in those of a pass
@@ -90,7 +91,7 @@ class LogisticSolver:
         gap: float | None = None,
     ) -> None:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
-        self.gap = GAP * max(1.0, tol / USUAL_TOL) if gap is None else gap
+        self.gap = max(tol, GAP) if gap is None else gap
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads, self._margin = threads, True  # whether margins are looked at
         self._slope = 1.0  # mean slope of scores in the guess of the Hessian
@@ -300,8 +301,8 @@ class LogisticSolver:
                 yield few, self._weight / float(np.sum(weights)), max(self.tol, 0.1 / n**0.5)
 
     def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
-        precision = self.precision(C)
-        guess = self._preconditioner(precision)
+        precision, trial = self.precision(C), self._trial_steps()
+        guess = self._preconditioner(precision, moments=not trial)
         options: dict[str, Any] = {"precision": precision, "preconditioner": guess}
         options |= {"weight": self._weight, "memory": self._memory()}
         # threads are over blocks; those of BLAS would wait for them by spinning
@@ -319,7 +320,8 @@ class LogisticSolver:
             # and always where it costs many passes over the samples
             pays, narrow = self._moments_pay(), self.d + self._intercept <= FEW_FEATURES
             regularly = self.p == 1 and pays
-            until = REFRESH if regularly else FIRST_CHECK if narrow or not pays else max_iter
+            first = REFRESH if regularly else FIRST_CHECK if narrow or not pays else max_iter
+            until = trial or first
             while True:
                 most = min(max_iter, until) - steps
                 found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
@@ -329,8 +331,14 @@ class LogisticSolver:
                     solved = found.stop == "max_iter" and found.gradient <= self.tol
                     stop = "tol" if solved else found.stop
                     return found._replace(theta=begin, n_iter=steps, stop=stop)
-                until += REFRESH if regularly else until
-                if found.gradient > NEARLY * self.tol if regularly else self._slope_changed(begin):
+                if trial:
+                    until, trial, anew = steps + first, 0, True
+                    self._slope_changed(begin)
+                else:
+                    until += REFRESH if regularly else until
+                    near = found.gradient <= NEARLY * self.tol
+                    anew = not near if regularly else self._slope_changed(begin)
+                if anew:
                     guess = self._preconditioner(precision, begin)
                     options |= {"preconditioner": guess, "memory": self._memory()}
 
@@ -348,15 +356,18 @@ class LogisticSolver:
         few = self._values < 3 * MEMORY * self.d
         return LbfgsMemory(self.numbers, MEMORY // 2 if few else MEMORY)
 
-    def _preconditioner(self, precision: Vector, theta: Matrix | None = None) -> Preconditioner:
+    def _preconditioner(
+        self, precision: Vector, theta: Matrix | None = None, *, moments: bool = True
+    ) -> Preconditioner:
         """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
 
         The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical. With
-        theta, every sample has the mean slope of its scores there.
+        theta, every sample has the mean slope of its scores there. Without moments, or where they cost
+        too much, their diagonal.
         """
         bend, D = 0.5 / len(self.classes) if theta is None else 1.0, len(precision)
         self._slope = bend if theta is None else self._slope
-        if self._moments_pay():
+        if moments and self._moments_pay():
             part = partial(moments_of, theta=theta, intercept=self._intercept)
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
             guess.flat[:: D + 1] += precision
@@ -405,14 +416,33 @@ class LogisticSolver:
 
     def _moments_pay(self) -> bool:
         """Whether the moments and their factor cost less than the iterations that they save."""
+        D = self.d + self._intercept
+        saved = SAVED_STEPS * max(0.0, -math.log10(self.tol) - 1.0)
+        in_variables = 0.0 if D <= FEW_FEATURES else LARGE_PRODUCT * 2 * self.p * D**2
+        return self._moments_cost() <= saved * (self._step_cost() - in_variables)
+
+    def _moments_cost(self) -> float:
+        """Multiply-adds of a pass that the moments and their factor take as long as."""
         n, D = self.n_samples, self.d + self._intercept
         stored = self._values / max(1, n)  # of a sample
         moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
-        saved = SAVED_STEPS * max(0.0, -math.log10(self.tol) - 1.0)
-        factors = LARGE_PRODUCT * (2 * D**3 + saved * 2 * self.p * D**2)
-        if D <= FEW_FEATURES:
-            factors = 0.0  # next to nothing; and so it does not matter whether samples are repeated
-        return moments + factors <= saved * n * self.p * (2 * stored + VALUE)
+        # those of few features cost next to nothing; so it does not matter whether samples are repeated
+        return moments + (0.0 if D <= FEW_FEATURES else LARGE_PRODUCT * 2 * D**3)
+
+    def _step_cost(self) -> float:
+        """Multiply-adds of one pass over the samples."""
+        stored = self._values / max(1, self.n_samples)
+        return self.n_samples * self.p * (2 * stored + VALUE)
+
+    def _trial_steps(self) -> int:
+        """Steps without the moments of dense samples, before these are computed: as long as they take.
+
+        Features that are hardly correlated need no more, and others at most twice the time of the better.
+        """
+        if self._sparse or self.d + self._intercept <= FEW_FEATURES or not self._moments_pay():
+            return 0
+        steps = int(self._moments_cost() / self._step_cost())
+        return steps if steps >= FEWEST_TRIED else 0
 
     def _require_memory(self) -> None:
         size, budget = 8 * 4 * self.numbers**2, default_budget()
