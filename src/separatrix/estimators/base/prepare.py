@@ -11,14 +11,14 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.base.labels import as_labels, encode_labels, require_one_type
-from separatrix.estimators.base.sample_types import as_native
+from separatrix.estimators.base.sample_types import as_native, canonical_rows, is_valid_csr
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import is_plain_object, kernel_for_samples
 from separatrix.kernels.graphs.graph_union import is_graph
@@ -201,7 +201,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
         if issparse(samples):
-            samples = _canonical(samples)
+            samples = canonical_rows(samples)
             checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
         if more.get("reset", True):  # a new fit
             estimator.__dict__.pop("_slim", None)
@@ -212,24 +212,15 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         raise DataError(_join_lines(str(error))) from error
 
 
-def _canonical(X: Any) -> Any:
-    """CSR samples with sorted columns, each at most once; a copy if these are not.
-
-    Compiled loops trust the indices, and squares of parts of a value are not those of their sum.
-    """
-    X.check_format(full_check=True)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
 def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool:
     """Whether finite floats and codes of classes, as arrays, need none of scikit-learn's checks.
 
     Those take longer than many a prediction. Whatever is wrong or unusual is left to them.
     """
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+    sparse = isinstance(X, csr_array | csr_matrix)
+    if not sparse and type(X) is not np.ndarray:
+        return False
+    if X.ndim != 2 or X.dtype not in (np.float64, np.float32):
         return False
     if not isinstance(dtype, str) and X.dtype not in (
         dtype if isinstance(dtype, list) else [dtype]
@@ -243,6 +234,9 @@ def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool
         y = more["y"]
         if type(y) is not np.ndarray or y.dtype.kind not in "biu" or y.shape != X.shape[:1]:
             return False
+    if sparse:
+        accepted = get_tags(estimator).input_tags.sparse
+        return bool(accepted and is_valid_csr(X) and _has_finite_sum(X.data))
     return _has_finite_sum(X)
 
 
@@ -254,7 +248,8 @@ def _has_finite_sum(X: Any) -> bool:
             return X[rows].sum()
 
     threads = thread_count() if X.nbytes > LARGE_BYTES else 1
-    rows = row_blocks(len(X), len(X) if threads == 1 else rows_that_fit(X.strides[0], LARGE_BYTES))
+    size = len(X) if threads == 1 else rows_that_fit(X.nbytes // len(X), LARGE_BYTES)
+    rows = row_blocks(len(X), size)
     return bool(np.isfinite(in_threads(part_sum, rows, threads=threads)).all())
 
 
