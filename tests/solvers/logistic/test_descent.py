@@ -107,7 +107,7 @@ def test_moments_of_many_features_are_computed_only_if_steps_without_them_do_not
     correlated, monkeypatch
 ):
     rng = np.random.default_rng(0)
-    n, d, k = 1200, 300, 4
+    n, d, k = 3000, 300, 4
     hidden = rng.normal(size=(n, d if not correlated else 10))
     X = hidden @ rng.normal(size=(10, d)) + 0.1 * rng.normal(size=(n, d)) if correlated else hidden
     y = (hidden[:, :k] + rng.normal(size=(n, k))).argmax(axis=1)

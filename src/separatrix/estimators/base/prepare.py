@@ -18,7 +18,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.base.labels import as_labels, encode_labels, require_one_type
-from separatrix.estimators.base.sample_types import as_native, canonical_rows, is_valid_csr
+from separatrix.estimators.base.sample_types import (
+    as_native,
+    canonical_rows,
+    is_valid_csr,
+    writable,
+)
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import is_plain_object, kernel_for_samples
 from separatrix.kernels.graphs.graph_union import is_graph
@@ -185,6 +190,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         if more.get("reset", True):
             estimator.n_features_in_ = X.shape[1]
             estimator.__dict__.pop("_slim", None)
+        X = writable(X)
         return (X, more["y"]) if "y" in more else X
     _refuse_coarse(estimator, X)
     if is_tensor(X):
@@ -200,9 +206,8 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             more["ensure_all_finite"] = "allow-nan"
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
-        if issparse(samples):
-            samples = canonical_rows(samples)
-            checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
+        samples = writable(canonical_rows(samples) if issparse(samples) else samples)
+        checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
         if more.get("reset", True):  # a new fit
             estimator.__dict__.pop("_slim", None)
         return checked
@@ -400,7 +405,8 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     if not np.isfinite(weights).all() or (weights < 0).any():
         bad = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise DataError(f"`sample_weight` must be finite and at least 0; got {bad}")
-    return weights
+    checked: Vector = writable(weights)
+    return checked
 
 
 def generator(estimator: Any) -> np.random.Generator:

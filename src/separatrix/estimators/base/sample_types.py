@@ -80,3 +80,29 @@ def is_valid_csr(X: Any) -> bool:
     if indices.min() < 0 or indices.max() >= d or (indptr[1:] < indptr[:-1]).any():
         return False
     return bool(X.has_canonical_format)
+
+
+def writable(X: Any) -> Any:
+    """Samples as arrays whose memory counts as writable: read-only ones, such as memory maps, as views.
+
+    Compiled functions have a version of their own for read-only arrays, which would have to be compiled
+    for the first fit to such samples. None of them writes to samples.
+    """
+    if not issparse(X):
+        return np.asarray(_Memory(X)) if type(X) is np.ndarray and not X.flags.writeable else X
+    parts = (X.data, X.indices, X.indptr)
+    if all(part.flags.writeable for part in parts):
+        return X
+    valid = X.has_canonical_format
+    X = type(X)(tuple(writable(part) for part in parts), shape=X.shape, copy=False)
+    X.has_canonical_format = valid
+    return X
+
+
+class _Memory:
+    """The memory of a read-only array, without that flag."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array  # keeps the memory
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
