@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from separatrix.runtime.monitor import FitMonitor
 
 BLAS_THREADS_FROM = 2**18  # multiply-adds of a product that BLAS may share among its threads
-SMALL_WORK = 2**30  # multiply-adds of a Gram matrix
+SMALL_WORK = 2**30  # multiply-adds of a Gram matrix or of second moments
 UNKNOWN_FEATURES = 32  # of texts, and at least of columns that are encoded
 _SCRATCH = local()
 _LOCK = Lock()

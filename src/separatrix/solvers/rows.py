@@ -196,3 +196,23 @@ def _dense_dot(X: Any, i: int, w: Vector) -> float:
 def _dense_add(X: Any, i: int, step: float, w: Vector) -> None:
     for j in range(len(w)):
         w[j] += step * X[i, j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def score_rows(X: Matrix, W: Matrix, b: Vector, S: Matrix) -> None:
+    """S becomes X W' + b, (n, p), summed in float64 whatever X is; four boundaries read a row together."""
+    d, p = X.shape[1], len(W)
+    fours = p - p % 4
+    for i in range(len(X)):
+        for c in range(0, fours, 4):
+            one = two = three = four = 0.0
+            for j in range(d):
+                x = X[i, j]
+                one += x * W[c, j]
+                two += x * W[c + 1, j]
+                three += x * W[c + 2, j]
+                four += x * W[c + 3, j]
+            S[i, c], S[i, c + 1] = one + b[c], two + b[c + 1]
+            S[i, c + 2], S[i, c + 3] = three + b[c + 2], four + b[c + 3]
+        for c in range(fours, p):
+            S[i, c] = _dense_dot(X, i, W[c]) + b[c]

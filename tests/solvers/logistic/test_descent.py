@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.logistic.block_sums import moments_of
 from separatrix.solvers.logistic.descent import LogisticSolver
 from separatrix.solvers.logistic.elastic_net_path import ElasticNetSolver
 from separatrix.types import Block
@@ -35,11 +36,11 @@ def samples(classes):
     return X, y, rng.uniform(0.5, 2.0, 90)
 
 
-def solver_of(X, y, weights, solver="newton-cholesky", intercept=True):
+def solver_of(X, y, weights, solver="newton-cholesky", intercept=True, tol=1e-9):
     return LogisticSolver(
         Blocks(X, y, weights),
         **{"solver": solver, "intercept": intercept, "intercept_precision": 0.0},
-        **{"tol": 1e-9, "max_iter": 500, "threads": 1, "monitor": FitMonitor()},
+        **{"tol": tol, "max_iter": 500, "threads": 1, "monitor": FitMonitor()},
     )
 
 
@@ -99,3 +100,28 @@ def test_biases_of_sparse_weights_sum_to_zero_and_the_objective_is_the_minimum(c
         assert np.abs(found.theta[:, -1]).max() > 0.01
     again = solver.solve(0.5, found.theta)
     assert again.objective == pytest.approx(found.objective)
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_moments_of_many_features_are_computed_only_if_steps_without_them_do_not_suffice(
+    correlated, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    n, d, k = 3000, 300, 4
+    hidden = rng.normal(size=(n, d if not correlated else 10))
+    X = hidden @ rng.normal(size=(10, d)) + 0.1 * rng.normal(size=(n, d)) if correlated else hidden
+    y = (hidden[:, :k] + rng.normal(size=(n, k))).argmax(axis=1)
+    solver = solver_of(X, y, np.ones(n), solver="lbfgs", tol=1e-4)
+    assert solver._costs.trial_steps() > 0
+    computed = []
+    monkeypatch.setattr(
+        "separatrix.solvers.logistic.descent.moments_of",
+        lambda block, **options: computed.append(block) or moments_of(block, **options),
+    )
+
+    found = solver.solve(1.0)
+
+    assert bool(computed) is correlated
+    assert found.stop == "tol"
+    exact = solver_of(X, y, np.ones(n), solver="newton-cholesky").solve(1.0)
+    assert found.objective <= exact.objective * (1.0 + 1e-4)

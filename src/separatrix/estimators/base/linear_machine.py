@@ -16,9 +16,13 @@ from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, is_tensor, like
 from separatrix.runtime.sums import dense
+from separatrix.solvers.rows import score_rows
 from separatrix.types import Codes, Matrix, Vector
 
 BLOCK_BYTES = MEBIBYTE  # of samples and scores, which stay in the cache
+SMALL_PRODUCT = 2**16  # multiply-adds up to which loading compiled code is not worth it
+FEW_BOUNDARIES = 12  # up to which a compiled loop beats BLAS
+CACHED_WEIGHTS = 2**15  # bytes
 
 
 class LinearMachine(Estimator):
@@ -66,8 +70,12 @@ class LinearMachine(Estimator):
             S = X @ W.T
             return np.asarray(S.toarray() if issparse(S) else S) + self.intercept_
         S = np.empty((len(X), len(W)))
+        if _few_boundaries(X, W):
+            score_rows(X, np.ascontiguousarray(W), np.asarray(self.intercept_, np.float64), S)
+            return S
         for block in row_blocks(len(X), rows_that_fit(8 * sum(W.shape), BLOCK_BYTES)):
-            F = W @ X[block].T  # in this order BLAS and NumPy are faster for few boundaries
+            # in this order BLAS and NumPy are faster; NumPy itself would convert a column at a time
+            F = W @ X[block].astype(np.float64, copy=False).T
             F += self.intercept_[:, None]
             S[block] = F.T
         return S
@@ -97,6 +105,16 @@ class SolvedMachine(LinearMachine):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         plain = str(super().__repr__(N_CHAR_MAX=N_CHAR_MAX))
         return f"{plain}  # {self.solver_}" if hasattr(self, "solver_") else plain
+
+
+def _few_boundaries(X: Matrix, W: Matrix) -> bool:
+    """Whether a compiled loop is faster than BLAS: few boundaries, and weights that stay in the cache.
+
+    BLAS reads samples of another type, float32, only after they were converted.
+    """
+    if X.size * len(W) < SMALL_PRODUCT or not X.flags.c_contiguous or W.dtype != np.float64:
+        return False
+    return len(W) <= FEW_BOUNDARIES and (X.dtype != W.dtype or W.nbytes <= CACHED_WEIGHTS)
 
 
 def weight_norms(coef: Any) -> Vector:

@@ -11,14 +11,19 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.base.labels import as_labels, encode_labels, require_one_type
-from separatrix.estimators.base.sample_types import as_native
+from separatrix.estimators.base.sample_types import (
+    as_native,
+    canonical_rows,
+    is_valid_csr,
+    writable,
+)
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import is_plain_object, kernel_for_samples
 from separatrix.kernels.graphs.graph_union import is_graph
@@ -185,6 +190,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         if more.get("reset", True):
             estimator.n_features_in_ = X.shape[1]
             estimator.__dict__.pop("_slim", None)
+        X = writable(X)
         return (X, more["y"]) if "y" in more else X
     _refuse_coarse(estimator, X)
     if is_tensor(X):
@@ -200,8 +206,8 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
             more["ensure_all_finite"] = "allow-nan"
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
-        if issparse(samples):  # compiled loops trust the indices
-            samples.check_format(full_check=True)
+        samples = writable(canonical_rows(samples) if issparse(samples) else samples)
+        checked = (samples, *checked[1:]) if isinstance(checked, tuple) else samples
         if more.get("reset", True):  # a new fit
             estimator.__dict__.pop("_slim", None)
         return checked
@@ -216,7 +222,10 @@ def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool
 
     Those take longer than many a prediction. Whatever is wrong or unusual is left to them.
     """
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+    sparse = isinstance(X, csr_array | csr_matrix)
+    if not sparse and type(X) is not np.ndarray:
+        return False
+    if X.ndim != 2 or X.dtype not in (np.float64, np.float32):
         return False
     if not isinstance(dtype, str) and X.dtype not in (
         dtype if isinstance(dtype, list) else [dtype]
@@ -230,6 +239,9 @@ def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool
         y = more["y"]
         if type(y) is not np.ndarray or y.dtype.kind not in "biu" or y.shape != X.shape[:1]:
             return False
+    if sparse:
+        accepted = get_tags(estimator).input_tags.sparse
+        return bool(accepted and is_valid_csr(X) and _has_finite_sum(X.data))
     return _has_finite_sum(X)
 
 
@@ -241,7 +253,8 @@ def _has_finite_sum(X: Any) -> bool:
             return X[rows].sum()
 
     threads = thread_count() if X.nbytes > LARGE_BYTES else 1
-    rows = row_blocks(len(X), len(X) if threads == 1 else rows_that_fit(X.strides[0], LARGE_BYTES))
+    size = len(X) if threads == 1 else rows_that_fit(X.nbytes // len(X), LARGE_BYTES)
+    rows = row_blocks(len(X), size)
     return bool(np.isfinite(in_threads(part_sum, rows, threads=threads)).all())
 
 
@@ -392,7 +405,8 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     if not np.isfinite(weights).all() or (weights < 0).any():
         bad = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise DataError(f"`sample_weight` must be finite and at least 0; got {bad}")
-    return weights
+    checked: Vector = writable(weights)
+    return checked
 
 
 def generator(estimator: Any) -> np.random.Generator:

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from separatrix.errors import DataError, PrecisionWarning
+from separatrix.estimators.base.sample_types import canonical_rows, writable
 from separatrix.estimators.metrics.distances import NORMS, NamedMetric
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.vector_kernels import Gaussian, Linear
@@ -77,9 +78,7 @@ def check_rows(
     X = check_array(
         X, accept_sparse="csr", order="C", ensure_all_finite=finite, ensure_min_samples=least
     )
-    if issparse(X):  # compiled loops trust the indices
-        X.check_format(full_check=True)
-    return X
+    return writable(canonical_rows(X) if issparse(X) else X)
 
 
 def _check_tensor(owner: str, X: Any, least: int) -> Any:

@@ -18,6 +18,7 @@ from separatrix.solvers.rows import CompiledRows, add_outer, add_scores
 from separatrix.types import Codes, Matrix, Vector
 
 ROUNDING = 1e-14
+FEW_CLASSES = 16  # up to which insertion sorts faster
 
 
 def solve_crammer_singer(
@@ -99,8 +100,8 @@ def _passes(
 ) -> bool:
     """Meet at most `budget` rows; returns whether a pass over all of them met tol.
 
-    bounds: lead beyond which a row without dual variables is left out, and the largest violation of
-    this pass.
+    bounds: lead beyond which a row is left out that has one variable below its cap, whose class leads
+    all others, and the largest violation of this pass.
     """
     active, progress, bounds = state.active, state.progress, state.bounds
     n, k, random = len(active), W.shape[1], state.random[0]
@@ -116,15 +117,15 @@ def _passes(
             for c in range(k):
                 G[c] = b[c] + (c != own)
             add_scores(rows, i, W, G)
-            highest, rival, least, empty = -np.inf, -np.inf, np.inf, True
+            highest, capped, least, free = -np.inf, -np.inf, np.inf, 0
             for c in range(k):
                 highest = max(highest, G[c])
-                if c != own:
-                    rival = max(rival, G[c])
                 if A[i, c] < (price[i] if c == own else 0.0):
                     least = min(least, G[c])
-                empty = empty and A[i, c] == 0.0
-            if empty and G[own] - rival > lead:
+                    free += 1
+                else:
+                    capped = max(capped, G[c])
+            if free == 1 and least - capped > lead:
                 size = leave_out(active, met, size)
                 continue
             met += 1
@@ -160,11 +161,19 @@ def _solve_one(
     G: Vector, a: Vector, own: int, price: float, square: float, new: Vector, ranked: Vector
 ) -> None:
     """Optimal dual variables of one sample: a cut at one level beta, found by sorting."""
-    for c in range(len(G)):
-        ranked[c] = G[c] - square * a[c]
-    ranked[own] += square * price
-    ranked.sort()
     k = len(G)
+    for c in range(k):
+        value = G[c] - square * a[c] + (square * price if c == own else 0.0)
+        if k > FEW_CLASSES:
+            ranked[c] = value
+            continue
+        place = c
+        while place > 0 and ranked[place - 1] > value:
+            ranked[place] = ranked[place - 1]
+            place -= 1
+        ranked[place] = value
+    if k > FEW_CLASSES:
+        ranked.sort()
     beta, count = ranked[k - 1] - square * price, 1
     while count < k and beta < count * ranked[k - 1 - count]:
         beta += ranked[k - 1 - count]

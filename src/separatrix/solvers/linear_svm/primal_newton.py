@@ -25,7 +25,7 @@ from scipy.sparse import issparse
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.runtime.threads import SMALL_WORK, blas_on_one_thread
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearFit,
     LinearProblem,
@@ -96,9 +96,10 @@ def solve_newton(
     A Highly Efficient Semismooth Newton Augmented Lagrangian Method, SIAM J. Optimization 28 (2018).
     """
     monitor = monitor or FitMonitor()
-    if problem.loss == "hinge":
-        return _hinge(problem, tol, max_iter, start, monitor)
-    return _squared_hinge(problem, tol, max_iter, start, monitor)
+    solve = _hinge if problem.loss == "hinge" else _squared_hinge
+    n, d = problem.samples.X.shape
+    with blas_on_one_thread() if n * d * d <= SMALL_WORK else nullcontext():
+        return solve(problem, tol, max_iter, start, monitor)
 
 
 def _squared_hinge(

@@ -30,9 +30,10 @@ from separatrix.solvers.logistic.block_sums import (
     squares_of,
     survey_block,
 )
+from separatrix.solvers.logistic.costs import VALUE, LogisticCosts
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, solve_lbfgs
-from separatrix.solvers.logistic.newton import GAP, USUAL_TOL, LogisticFit, solve_newton
+from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.solvers.logistic.preconditioner import (
     Diagonal,
@@ -43,9 +44,6 @@ from separatrix.solvers.logistic.preconditioner import (
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
-NEWTON_STEPS, LBFGS_STEPS = 5, 4  # of Newton's method; of L-BFGS for each decimal of the tolerance
-VALUE = 50  # multiply-adds that cost as much as the exponential and the sums of one score
-PRODUCT = 30  # as many as one product of a value and a probability in a Hessian, which is stored
 BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
 MERGED = 16  # stored values of a block for each feature, at least: then a merge costs little
 SPARSE_PRODUCT = 8.0  # cost of a multiply-add with a stored value, in those of a dense pass
@@ -60,9 +58,6 @@ NEARLY = 10.0  # times tol: a smaller gradient needs too few steps for that
 FIRST_STEPS = 12  # with a subsample, at most
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
-SAVED_STEPS = 17  # of L-BFGS, by a good guess of the Hessian, for each decimal after the first
-FEW_FEATURES = 128  # up to which factors of their moments take less than a millisecond
-LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 12.0  # cost of a multiply-add there, in those of a pass
 MOST_HEAD = 256  # frequent features of sparse samples whose second moments are computed, at most
 HEAD_WORK = 8  # passes over the samples that cost as much as the factor of these moments may
 FLAT = 0.01  # curvature in units of the prior's, below which a feature is left out of them
@@ -90,7 +85,7 @@ class LogisticSolver:
         gap: float | None = None,
     ) -> None:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
-        self.gap = GAP * max(1.0, tol / USUAL_TOL) if gap is None else gap
+        self.gap = max(tol, GAP) if gap is None else gap
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads, self._margin = threads, True  # whether margins are looked at
         self._slope = 1.0  # mean slope of scores in the guess of the Hessian
@@ -101,6 +96,9 @@ class LogisticSolver:
         self.d = samples.n_features
         self.p = 1 if len(self.classes) == 2 else len(self.classes)
         self.numbers = self.p * (self.d + intercept)
+        self._costs = LogisticCosts(
+            self.n_samples, self.d + intercept, self.p, self._values, self._sparse, tol
+        )
         self._newton, self.words = self._choose(solver, hessian)
         self._all: Samples = samples
         self._samples = self._cut()
@@ -124,21 +122,9 @@ class LogisticSolver:
         if solver in ("newton-cholesky", "lbfgs") or (solver == "newton-cg" and small):
             newton = solver != "lbfgs"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
-        if self._newton_pays() or (hessian and small):
+        if small and (hessian or self._costs.newton_pays()):
             return True, f"Newton: n={n}, {numbers}"
         return False, f"L-BFGS: n={n}, {numbers}"
-
-    def _newton_pays(self) -> bool:
-        """Whether few steps with a Hessian cost less than many without; in multiply-adds for a sample."""
-        D = self.d + self._intercept
-        stored = max(1.0, self._values / max(1, self.n_samples))
-        steps = LBFGS_STEPS * max(1.0, -math.log10(self.tol))
-        hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self.n_samples))
-        if self.p > 1:
-            hessians += PRODUCT * self.numbers
-        newton = NEWTON_STEPS * (hessians + VALUE * self.p)
-        lbfgs = stored * min(D, stored) + steps * self.p * (2 * stored + VALUE)
-        return self.numbers <= MAX_NEWTON and newton <= lbfgs
 
     def precision(self, C: float) -> Vector:
         """Of the prior on each column, (D,)."""
@@ -300,8 +286,8 @@ class LogisticSolver:
                 yield few, self._weight / float(np.sum(weights)), max(self.tol, 0.1 / n**0.5)
 
     def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
-        precision = self.precision(C)
-        guess = self._preconditioner(precision)
+        precision, trial = self.precision(C), self._costs.trial_steps()
+        guess = self._preconditioner(precision, moments=not trial)
         options: dict[str, Any] = {"precision": precision, "preconditioner": guess}
         options |= {"weight": self._weight, "memory": self._memory()}
         # threads are over blocks; those of BLAS would wait for them by spinning
@@ -317,9 +303,10 @@ class LogisticSolver:
             evaluate = self._evaluate(self._samples)
             # one guess for all of several classes is rough: it is kept while slopes are about the same,
             # and always where it costs many passes over the samples
-            pays, narrow = self._moments_pay(), self.d + self._intercept <= FEW_FEATURES
+            pays, narrow = self._costs.moments_pay(), self._costs.narrow
             regularly = self.p == 1 and pays
-            until = REFRESH if regularly else FIRST_CHECK if narrow or not pays else max_iter
+            first = REFRESH if regularly else FIRST_CHECK if narrow or not pays else max_iter
+            until = trial or first
             while True:
                 most = min(max_iter, until) - steps
                 found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
@@ -329,8 +316,16 @@ class LogisticSolver:
                     solved = found.stop == "max_iter" and found.gradient <= self.tol
                     stop = "tol" if solved else found.stop
                     return found._replace(theta=begin, n_iter=steps, stop=stop)
-                until += REFRESH if regularly else until
-                if found.gradient > NEARLY * self.tol if regularly else self._slope_changed(begin):
+                near = found.gradient <= NEARLY * self.tol
+                if trial and until == trial and near:
+                    until, anew = 2 * trial, False
+                elif trial:
+                    until, trial, anew = steps + first, 0, True
+                    self._slope_changed(begin)
+                else:
+                    until += REFRESH if regularly else until
+                    anew = not near if regularly else self._slope_changed(begin)
+                if anew:
                     guess = self._preconditioner(precision, begin)
                     options |= {"preconditioner": guess, "memory": self._memory()}
 
@@ -348,15 +343,18 @@ class LogisticSolver:
         few = self._values < 3 * MEMORY * self.d
         return LbfgsMemory(self.numbers, MEMORY // 2 if few else MEMORY)
 
-    def _preconditioner(self, precision: Vector, theta: Matrix | None = None) -> Preconditioner:
+    def _preconditioner(
+        self, precision: Vector, theta: Matrix | None = None, *, moments: bool = True
+    ) -> Preconditioner:
         """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
 
         The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical. With
-        theta, every sample has the mean slope of its scores there.
+        theta, every sample has the mean slope of its scores there. Without moments, or where they cost
+        too much, their diagonal.
         """
         bend, D = 0.5 / len(self.classes) if theta is None else 1.0, len(precision)
         self._slope = bend if theta is None else self._slope
-        if self._moments_pay():
+        if moments and self._costs.moments_pay():
             part = partial(moments_of, theta=theta, intercept=self._intercept)
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
             guess.flat[:: D + 1] += precision
@@ -402,17 +400,6 @@ class LogisticSolver:
         guess.flat[:: len(head) + 1] += precision[head] + SHRUNK * curvatures[head]
         some = Factored.of(guess)
         return others if some is None else Partial(head, some, others)
-
-    def _moments_pay(self) -> bool:
-        """Whether the moments and their factor cost less than the iterations that they save."""
-        n, D = self.n_samples, self.d + self._intercept
-        stored = self._values / max(1, n)  # of a sample
-        moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
-        saved = SAVED_STEPS * max(0.0, -math.log10(self.tol) - 1.0)
-        factors = LARGE_PRODUCT * (2 * D**3 + saved * 2 * self.p * D**2)
-        if D <= FEW_FEATURES:
-            factors = 0.0  # next to nothing; and so it does not matter whether samples are repeated
-        return moments + factors <= saved * n * self.p * (2 * stored + VALUE)
 
     def _require_memory(self) -> None:
         size, budget = 8 * 4 * self.numbers**2, default_budget()
