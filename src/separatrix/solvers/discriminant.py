@@ -28,7 +28,9 @@ from separatrix.types import Block, Codes, Flags, Matrix, Vector
 ROUNDING = 1e-13  # of a feature's size: a spread below is that of sums, not of samples
 SINGULAR = 1e-14  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d
 SMALL = 64  # features up to which the checks of SciPy cost more than the eigenvalues
-RESOLVED = 1e-6  # reciprocal of a condition number down to which a Cholesky factor has enough digits
+RESOLVED = (
+    1e-6  # reciprocal of a condition number down to which a Cholesky factor has enough digits
+)
 UNRESOLVED = 1e-10  # of the largest eigenvalue: below, one has lost half of its digits
 
 
@@ -104,7 +106,7 @@ def inverse_root(C: Matrix) -> Matrix:  # (d, d) -> (d, r)
 
 
 def _inverse_triangle(C: Matrix) -> Matrix | None:  # (d, d) -> (d, d)
-    """Triangular T with TT' = C^-1, for a tenth of the time of eigenvalues; None if C is nearly singular."""
+    """Triangular T with TT' = C^-1, faster than by eigenvalues; None if C is nearly singular."""
     scale = deviations(C)
     R = C / scale / scale[:, None]
     size = np.abs(R).sum(axis=0).max()

@@ -105,7 +105,7 @@ class OnePass(CallbackSupportMixin, Estimator):
                 setattr(self, name, getattr(other, name))
         return self._learn_all()
 
-    def _can_fit_again(self, other: Self, changed: Set[str]) -> bool:  # noqa: ARG002
+    def _can_fit_again(self, other: Self, changed: Set[str]) -> bool:
         """Whether the sums of another model are those of this one, which differs in some parameters."""
         return changed <= self._after_sums
 
