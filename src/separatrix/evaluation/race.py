@@ -34,7 +34,7 @@ from separatrix.types import Codes
 
 FIRST_ROWS, FACTOR = 500, 4  # of the first rung; between two rungs
 WARM_UP = 60  # rows of a fit that is not timed: it may have to compile
-SHORT = 1.0  # seconds: with fewer left, there is no such fit
+SHORT = 0.5  # seconds: with fewer left, there is no such fit
 MOST_TESTED = 2000  # rows of a rung
 LATE = 3.0  # seconds on an idle machine beyond a budget that was too short for any answer
 FEWEST_FINALISTS = 3
