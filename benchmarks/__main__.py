@@ -1,8 +1,9 @@
 """`python -m benchmarks [suite ...]`: run suites, print their tables and write them to RESULTS.md.
 
-A suite replaces its own section. Every module of this package that defines SUITES takes part.
+A name may have a star: `"compared_*"`. A suite replaces its own section. Every module of this package that defines SUITES takes part.
 """
 
+import fnmatch
 import re
 import sys
 import warnings
@@ -33,11 +34,12 @@ work, differ.
 
 def main(names):
     warnings.simplefilter("ignore", ConvergenceWarning)
-    unknown = set(names) - {suite.__name__ for suite in SUITES}
+    known = [suite.__name__ for suite in SUITES]
+    unknown = [name for name in names if not fnmatch.filter(known, name)]
     if unknown:
-        sys.exit(f"error: unknown suite {sorted(unknown)}; one of {[s.__name__ for s in SUITES]}")
+        sys.exit(f"error: unknown suite {sorted(unknown)}; one of {known}")
     for suite in SUITES:
-        if names and suite.__name__ not in names:
+        if names and not any(fnmatch.fnmatch(suite.__name__, name) for name in names):
             continue
         rows, notes = suite()
         section = f"## {suite.__name__}\n\n{cleandoc(suite.__doc__)}\n\n{table(rows)}\n"

@@ -6,10 +6,11 @@ import pytest
 from tests.cli.command import run, run_json
 
 from separatrix.app import run_estimate as module
-from separatrix.app.run_estimate import estimate_run
+from separatrix.app.run_estimate import estimate_run, estimate_study
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
 from separatrix.experiments.spec import read_spec
+from separatrix.experiments.steps import Experiment, Step, StepResult
 
 FILE = """
 data = "table.csv"
@@ -72,3 +73,39 @@ def test_a_model_that_fits_no_subset_has_no_estimate(file, monkeypatch):
     monkeypatch.setattr(module, "plan", refuse)
     found = estimate_run(read_spec(file), lambda _name: made_up(300))
     assert all(math.isnan(seconds) for seconds in found.values())
+
+
+def study(*works, n=6400):
+    """A study of steps that take, on some rows, as many seconds as `works` say."""
+    clock = [0.0]
+
+    def step(work):
+        def run(context):
+            clock[0] += work(len(context.data("made up").y))
+            return StepResult([])
+
+        return run
+
+    steps = [Step(str(number), step(work)) for number, work in enumerate(works)]
+    found = Experiment("a", "a", {"seed": 0}, ("made up",), steps, lambda _name: made_up(n))
+    return found, lambda: clock[0]
+
+
+def test_the_steps_of_a_study_are_extrapolated_each_by_its_own_growth(monkeypatch):
+    found, clock = study(lambda n: (n / 1000) ** 2, lambda n: n / 1000, lambda _n: 0.5)
+    monkeypatch.setattr(module.time, "perf_counter", clock)
+    seconds = estimate_study(found)["all steps"]
+    assert seconds == pytest.approx(6.4**2 + 6.4 + 0.5)
+
+
+def test_a_study_whose_steps_all_fail_on_subsets_has_no_estimate():
+    def refuse(_rows):
+        raise DataError("too few rows")
+
+    found, _ = study(refuse)
+    assert math.isnan(estimate_study(found)["all steps"])
+
+
+def test_a_dry_run_of_a_named_study_shows_its_time():
+    found = run_json("run", "knn-and-perceptron", "--quick", "--dry-run")
+    assert found["seconds"]["all steps"] > 0

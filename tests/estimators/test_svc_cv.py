@@ -5,12 +5,17 @@ import numpy as np
 import pytest
 import sklearn.svm
 from scipy.sparse import csr_array
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 
 from separatrix import SVC, SVCCV
+from separatrix.estimators import svc_cv
+from separatrix.estimators.base.support import class_segments, scores_of_all
+from separatrix.estimators.base.svc_path import scores_of_rows, solve_svc_path
 from separatrix.kernels import Gaussian, Polynomial
+from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.runtime.monitor import FitMonitor
 
 X, Y = load_iris(return_X_y=True)
 DIGITS, LABELS = load_digits(return_X_y=True)
@@ -113,3 +118,56 @@ def test_a_loose_tolerance_of_the_search_does_not_reach_the_final_machine():
     chosen = SVC(**loose.best_params_).fit(X, y)
     assert loose.best_estimator_.tol == SVC().tol
     np.testing.assert_array_equal(loose.decision_function(X), chosen.decision_function(X))
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_race_chooses_the_cell_that_all_folds_choose(classes):
+    X, y = make_classification(
+        500, 8, n_informative=6, n_redundant=0, n_classes=classes, n_clusters_per_class=1,
+        class_sep=1.5, random_state=1,
+    )  # fmt: skip
+    how = {"Cs": (0.1, 1.0, 10.0), "gammas": "scale", "cv": 3, "widen": 2, "search_tol": 0.1}
+
+    plain = SVCCV(**how).fit(X, y)
+    raced = SVCCV(**how, race=True).fit(X, y)
+
+    assert raced.best_params_ == plain.best_params_
+    assert raced.best_score_ == plain.best_score_
+    np.testing.assert_array_equal(raced.predict(X), plain.predict(X))
+
+
+def test_cells_that_are_clearly_behind_skip_folds(monkeypatch):
+    solved = []
+    solve = svc_cv.solve_svc_path
+
+    def count(model, gram, n_classes, weights, Cs, *more):
+        solved.append(len(weights) * len(Cs))
+        return solve(model, gram, n_classes, weights, Cs, *more)
+
+    monkeypatch.setattr(svc_cv, "solve_svc_path", count)
+    grid = {"Cs": [1e-4, 1.0, 10.0], "gammas": [1e-6, 0.001], "cv": 3}
+    X, y = DIGITS[:600], LABELS[:600]
+
+    raced = SVCCV(**grid, race=True).fit(X, y)
+    cells = sum(solved)
+    solved.clear()
+    plain = SVCCV(**grid).fit(X, y)
+
+    assert sum(solved) == 18 > cells
+    assert raced.best_params_ == plain.best_params_
+
+
+def test_rows_held_out_are_scored_alike_from_errors_and_from_the_kernel():
+    X, y = make_classification(300, 6, random_state=0)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    gram = next(iter(SharedProducts(X, segments=class_segments(y, 2)).grams([Gaussian(0.1)])))
+    weights = np.ones((2, 300))
+    weights[0, ::3] = weights[1, 1::3] = 0.0
+
+    path = solve_svc_path(SVC(), gram, 2, weights, [0.1, 10.0], FitMonitor(), [])
+
+    for number, held in enumerate((np.arange(0, 300, 3), np.arange(1, 300, 3))):
+        from_errors = scores_of_rows(path, number, gram, held)
+        from_kernel = scores_of_all(path.supports[number], gram, held)
+        np.testing.assert_allclose(from_errors, from_kernel, rtol=0, atol=1e-9)

@@ -70,3 +70,14 @@ def test_test_rows_are_later_than_training_rows():
     assert 120 < len(tested) < 190
     with pytest.raises(DataError, match="5 test periods need at least 6 different times; got 2"):
         ordered_splits([1, 2, 1, 2], folds=5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "uint8", "bool"])
+def test_rows_are_repeated_if_and_only_if_all_their_values_are(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(3000, 8)).astype(
+        dtype
+    )  # 256 different rows, in any order of columns
+    (words,) = find_repeated(X, np.zeros(3000))
+    different = len(np.unique(X, axis=0))
+    assert words.startswith(f"{3000 - different} of 3000 rows repeat another row")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba.core import event
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
@@ -203,7 +204,8 @@ class Cold(Slow):
         if not Cold.warm:
             compiler = {"__name__": "numba.pretended", "time": time}
             exec(COMPILER, compiler)
-            compiler["work"](1.0)
+            with event.trigger_event("numba:compile"):
+                compiler["work"](1.0)
             Cold.warm = True
         return super().fit(X, y)
 
@@ -215,6 +217,30 @@ def test_the_first_fit_on_a_small_table_is_not_part_of_the_budget():
     )
     assert set(found.evaluations) == {"cold", "slow"}
     assert found.not_tried == {}
+
+
+class Loading(Slow):
+    """Works for a second before its first fit, but not to compile: as if it loaded from a cache."""
+
+    warm = False
+
+    def fit(self, X, y):
+        if not Loading.warm:
+            Loading.warm = True
+            end = time.process_time() + 0.6
+            while time.process_time() < end:
+                pass
+        return super().fit(X, y)
+
+
+def test_loading_is_part_of_the_budget():
+    few = slice(0, 300)
+    samples = CheckedSamples(MANY[few], SIGN[few])
+    one = [Split(np.arange(200), np.arange(200, 300))]
+    timed = Race({"loading": Loading()}, samples, one, budget=30.0, random_state=0)
+    timed.run()
+    assert Loading.warm
+    assert timed.budget == 30.0
 
 
 class Waiting(Slow):

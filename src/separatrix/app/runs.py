@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.app.read_data import read_labelled
-from separatrix.app.run_estimate import estimate_run
+from separatrix.app.run_estimate import estimate_run, estimate_study
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
 from separatrix.errors import ExperimentError
@@ -35,7 +35,7 @@ class Job:
     words: list[str]
     plan: ExperimentPlan | None = None
     spec: Path | None = None
-    estimate: Callable[[], dict[str, float]] | None = None  # seconds of each model
+    estimate: Callable[[], dict[str, float]] | None = None  # seconds of each model, or of all steps
 
     @property
     def steps(self) -> list[str]:
@@ -84,7 +84,8 @@ def prepare(name: str, options: dict[str, Any]) -> Job:
     """Prepare the study of that name, or the experiment file at that path."""
     if name in NAMED:
         study = make(name, **options)
-        return Job(name, study, [NAMED[name].caption, shlex.join(option_words(study.options))])
+        words = [NAMED[name].caption, shlex.join(option_words(study.options))]
+        return Job(name, study, words, estimate=partial(estimate_study, study))
     path = Path(name)
     if path.suffix != ".toml":
         error = ExperimentError(f"unknown experiment {name!r}")

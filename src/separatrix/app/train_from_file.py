@@ -35,9 +35,8 @@ from separatrix.estimators.base.tuned import best_model, chosen_params, edge_par
 from separatrix.estimators.decision import BayesDecision
 from separatrix.estimators.registry import CLASSIFIERS, REGISTRY, SUITE
 from separatrix.evaluation.candidates import BuildContext
-from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import require_classes
-from separatrix.evaluation.table_models import encode_first, encoded_samples, kind_of, suite_for
+from separatrix.evaluation.table_models import encode_first, profile_data, suite_for
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.composed import Normalized
 from separatrix.kernels.names import parse_kernel
@@ -128,7 +127,7 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
     kernel = arguments.get("kernel")
     if isinstance(kernel, Kernel) and kernel.takes != "vectors":  # no preprocessing of objects
         return Pipeline([("model", estimator(**arguments))])
-    sizes = profile(encoded_samples(data), kind=kind_of(data))
+    sizes = profile_data(data)
     context = BuildContext(sizes, folds=2, seed=seed)
     pipeline = context.pipeline(estimator(**arguments), counts=record.counts)
     return encode_first(pipeline, data)

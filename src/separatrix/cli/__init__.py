@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 from pathlib import Path
 
 import click
@@ -19,6 +21,8 @@ from separatrix.cli import (
     workbench,
 )
 from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
+
+atexit.register(gc.freeze)  # to collect all garbage before the end would take half a second
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -127,6 +127,7 @@ class LinearDiscriminantAnalysis(
     device: str = choice(*DEVICES)
 
     _flexible = ("lsqr", "eigen")
+    _after_sums = frozenset({"shrinkage"})
 
     def transform(self, X: Any) -> Any:
         """Coordinates of samples along the axes, (n, c)."""
@@ -252,6 +253,8 @@ class QuadraticDiscriminantAnalysis(TakesTensors, GaussianClasses):
     tol: float = real(1e-4, least=0)
     covariance_estimator: Any = None
     device: str = choice(*DEVICES)
+
+    _after_sums = frozenset({"reg_param", "shrinkage"})
 
     def decision_function(self, X: Any) -> Any:
         """Score of each class, (n, k), or of the second of two less that of the first, (n,)."""

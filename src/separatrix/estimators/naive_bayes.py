@@ -133,6 +133,7 @@ class CountingBayes(DiscreteBayes):
     """Naive Bayes from sums of features: the base of multinomial, complement and Bernoulli."""
 
     _merge_sums = staticmethod(merge)
+    _after_sums = frozenset({"alpha", "force_alpha", "fit_prior", "class_prior"})
     _fit_likelihood: Callable[[Counts, float | Vector], Likelihood]  # a static method
 
     def signed_distance(self, X: Any) -> Any:
@@ -332,6 +333,7 @@ class GaussianNB(NaiveBayes):
     """
 
     _merge_sums = staticmethod(merge_moments)
+    _after_sums = frozenset({"priors", "var_smoothing"})
 
     _: KW_ONLY
     priors: Any = None

@@ -53,7 +53,7 @@ MAX_EVIDENCE_FEATURES = 200  # every step computes a posterior
 MIN_EVIDENCE_ROWS = 20  # of the rarer class
 CS = (0.1, 1.0, 10.0)  # before a grid is widened
 WL_ITERATIONS = 3  # of the Weisfeiler-Lehman features of graphs
-_SVC_SEARCH: dict[str, Any] = {"widen": WIDEN, "search_tol": SEARCH_TOL}
+_SVC_SEARCH: dict[str, Any] = {"widen": WIDEN, "search_tol": SEARCH_TOL, "race": True}
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,14 @@ from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples
 from separatrix.evaluation.shared_preprocessing import SharedPreprocessing
 from separatrix.evaluation.study import evaluate
+from separatrix.runtime.compiled import timing_compilation
 from separatrix.runtime.machine_load import expected_slowdown
 from separatrix.runtime.time_limit import OutOfTime, time_limit
 from separatrix.types import Codes
 
 FIRST_ROWS, FACTOR = 500, 4  # of the first rung; between two rungs
 WARM_UP = 60  # rows of a fit that is not timed: it may have to compile
-COMPILED = 0.5  # processor seconds of such a fit from which it has done so, outside of the budget
+SHORT = 0.5  # seconds: with fewer left, there is no such fit
 MOST_TESTED = 2000  # rows of a rung
 LATE = 3.0  # seconds on an idle machine beyond a budget that was too short for any answer
 FEWEST_FINALISTS = 3
@@ -144,7 +145,8 @@ class Race:
                 share = max(1.0, 2 * (self.left - deadline) / (len(alive) - position))
                 if size == FIRST_ROWS:
                     self._warm_up(name, train, test)
-                    share = self.left / 3  # nobody is dropped for its time on so few rows
+                    # nobody is dropped for its time on so few rows, and the first is an answer
+                    share = self.left / 3 if found else self.left
                 one = self._fit(name, [Split(rows, test)], share)
                 if one is not None:
                     found[name] = one
@@ -161,14 +163,13 @@ class Race:
     def _warm_up(self, name: str, train: Codes, test: Codes) -> float:
         """Fit to a few rows, so that loops are compiled; the time of that is added to the budget.
 
-        Processor time shows a compilation: a busy machine does not look like one. Returns what is added.
+        Where there is hardly time for a fit, its loops are loaded in it. Returns what is added.
         """
-        if name in self._warm:
+        if name in self._warm or self.left < SHORT:
             return 0.0
         self._warm.add(name)
-        begun, worked = time.monotonic(), time.process_time()
         few = train[subsample(self.samples.y[train], min(WARM_UP, len(train)), seed=self.seed)]
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), timing_compilation() as compiled:
             warnings.simplefilter("ignore")
             # so few rows may not suit it; a compilation is finished before the time is up
             with suppress(Exception, OutOfTime), time_limit(max(self.left, 0.0)):
@@ -179,11 +180,8 @@ class Race:
                     progress=False,
                     preprocessing=self._preprocessing,
                 )
-        if time.process_time() - worked <= COMPILED:
-            return 0.0
-        spent = time.monotonic() - begun
-        self.budget += spent
-        return spent
+        self.budget += compiled[0]
+        return compiled[0]
 
     def _fit(self, name: str, splits: list[Split], limit: float) -> Evaluation | None:
         """Evaluate one candidate within a limit; None if it failed or took too long."""

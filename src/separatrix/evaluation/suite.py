@@ -30,7 +30,7 @@ class Suite(dict[str, Any]):
 
 
 def suite(
-    X: Any,  # shape: (n, d), n strings, n graphs, or `CheckedSamples`
+    X: Any,  # shape: (n, d), n strings, n graphs, `CheckedSamples`, or a `DataProfile`
     y: Any = None,  # shape: (n,)
     *,
     models: Sequence[str] | None = None,
@@ -70,7 +70,7 @@ def suite(
     """
     if kind is not None:
         require_choice("suite", "kind", kind, DATA_KINDS)
-    sizes = profile(X, y, kind)
+    sizes = X if isinstance(X, DataProfile) else profile(X, y, kind)
     require_integer("suite", "folds", folds, least=2)
     # fewer folds if the rarest class has few rows; some of them may be test rows
     folds = max(2, min(folds, sizes.smallest // 2))

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
 from separatrix.data.data_table import DataTable
 from separatrix.data.dataset import Dataset
+from separatrix.data.splits import subsample
 from separatrix.estimators.table_encoder import TableEncoder
 from separatrix.evaluation.comparison import MAJORITY
-from separatrix.evaluation.profile import profile
-from separatrix.evaluation.samples import CheckedSamples, check_samples
+from separatrix.evaluation.profile import DataProfile, profile
+from separatrix.evaluation.samples import check_samples
 from separatrix.evaluation.suite import Suite, suite
 
+MOST_ROWS = 20_000  # of a table that are encoded to learn the number of features
 PREPARED = ("fill", "scale")  # steps of a pipeline that the encoder makes needless
 
 
-def encoded_samples(data: Dataset) -> CheckedSamples:
-    """Samples as a model after the encoder sees them: the sizes that decide which models suit.
+def profile_data(data: Dataset) -> DataProfile:
+    """The sizes that decide which models suit: those that a model after the encoder sees.
 
-    They are for that decision only: in a comparison, every training part fits an encoder of its own.
+    Of a long table, some rows are encoded. In a comparison, every training part fits an encoder of its own.
     """
     if not isinstance(data.X, DataTable):
-        return check_samples(data.X, data.y, missing=True)
-    return check_samples(TableEncoder().fit_transform(data.X, data.y), data.y)
+        return profile(check_samples(data.X, data.y, missing=True), kind=data.kind)
+    y = np.asarray(data.y)
+    rows = np.arange(len(y))
+    if len(y) > MOST_ROWS:
+        rows = subsample(y, MOST_ROWS, seed=0, stratified=True)
+    X = TableEncoder().fit_transform(data.X[rows], y[rows])
+    counts = np.unique(y, return_counts=True)[1]
+    sizes = {"n": len(y), "k": len(counts), "smallest": int(counts.min())}
+    return replace(profile(X, y[rows], kind="vectors"), **sizes)
 
 
 def kind_of(data: Dataset) -> str:
@@ -45,7 +56,7 @@ def encode_first(model: Any, data: Dataset) -> Any:
 
 def suite_for(data: Dataset, **options: Any) -> Suite:
     """The suite of classifiers that suit the data; options as for `suite`."""
-    found = suite(encoded_samples(data), kind=kind_of(data), **options)
+    found = suite(profile_data(data), **options)
     built: Mapping[str, Any] = {name: encode_first(model, data) for name, model in found.items()}
     return Suite(dict(built), found.left_out, found.not_tried)
 
@@ -54,7 +65,7 @@ def baselines_for(data: Dataset, seed: int) -> dict[str, Any]:
     """What classifiers of the data are measured against; trees see the encoded columns."""
     from separatrix.evaluation.baselines import make_baselines  # imports scikit-learn's forests
 
-    found = make_baselines(profile(encoded_samples(data), kind=kind_of(data)), seed)
+    found = make_baselines(profile_data(data), seed)
     return {
         name: model if name == MAJORITY else encode_first(model, data)
         for name, model in found.items()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular, svd
-from scipy.linalg.lapack import dsyevd
+from scipy.linalg.lapack import dpocon, dpotrf, dsyevd, dtrtri
 
 from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.runtime.interruptible import eigh_by_division
@@ -28,6 +28,9 @@ from separatrix.types import Block, Codes, Flags, Matrix, Vector
 ROUNDING = 1e-13  # of a feature's size: a spread below is that of sums, not of samples
 SINGULAR = 1e-14  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d
 SMALL = 64  # features up to which the checks of SciPy cost more than the eigenvalues
+RESOLVED = (
+    1e-6  # reciprocal of a condition number down to which a Cholesky factor has enough digits
+)
 UNRESOLVED = 1e-10  # of the largest eigenvalue: below, one has lost half of its digits
 
 
@@ -100,6 +103,18 @@ def inverse_root(C: Matrix) -> Matrix:  # (d, d) -> (d, r)
         return np.asarray(V / np.sqrt(s) / scale[:, None])
     Q, R = qr(scale[:, None] * V * np.sqrt(s), mode="economic")  # C = QR(QR)'
     return np.asarray(solve_triangular(R, Q.T).T)
+
+
+def _inverse_triangle(C: Matrix) -> Matrix | None:  # (d, d) -> (d, d)
+    """Triangular T with TT' = C^-1, faster than by eigenvalues; None if C is nearly singular."""
+    scale = deviations(C)
+    R = C / scale / scale[:, None]
+    size = np.abs(R).sum(axis=0).max()
+    L, failed = dpotrf(R, lower=1)
+    if failed or dpocon(L, size, uplo="L")[0] < RESOLVED:
+        return None
+    inverse, failed = dtrtri(L, lower=1)
+    return None if failed else np.tril(inverse).T / scale[:, None]
 
 
 def shrunk(C: Matrix, amount: float) -> Matrix:
@@ -191,7 +206,9 @@ def solve_svd(T: Matrix, mean: Matrix, priors: Vector, tol: float) -> LinearRule
 
 def solve_lsqr(within: Matrix, mean: Matrix, priors: Vector) -> LinearRules:
     """Linear discriminants w_k = C^-1 m_k from a covariance C, (d, d); C^+ where it is singular."""
-    T = inverse_root(within)
+    T = _inverse_triangle(within)
+    if T is None:
+        T = inverse_root(within)
     return LinearRules(*_rules(T, mean, priors), T, np.empty(0), T.shape[1])
 
 

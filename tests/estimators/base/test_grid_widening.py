@@ -9,8 +9,11 @@ from sklearn.preprocessing import StandardScaler
 from separatrix import (
     SVC,
     SVCCV,
+    BernoulliNB,
+    GaussianNB,
     KernelPerceptron,
     KernelPerceptronCV,
+    LinearDiscriminantAnalysis,
     LinearSVC,
     LogisticRegression,
     QuadraticDiscriminantAnalysis,
@@ -226,3 +229,42 @@ def test_cells_with_parameters_of_an_inner_estimator_are_set():
     plain = GridSearchCV(SVC(kernel=Gaussian(1.0)), {"kernel__gamma": [0.1, 1.0]}, cv=3)
     ours, theirs = (s.fit(X, Y).cv_results_["mean_test_score"] for s in (search, plain))
     np.testing.assert_allclose(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("model", "first", "values"),
+    [
+        (GaussianNB(), {}, {"var_smoothing": 0.1}),
+        (LinearDiscriminantAnalysis("lsqr"), {"shrinkage": "auto"}, {"shrinkage": 0.1}),
+        (QuadraticDiscriminantAnalysis(), {"reg_param": 0.5}, {"reg_param": 0.01}),
+        (BernoulliNB(binarize=2.0), {"alpha": 3.0}, {"alpha": 0.1}),
+    ],
+)
+def test_a_fit_from_the_sums_of_another_cell_is_that_to_the_samples(model, first, values):
+    other = clone(model).set_params(**first).fit(X, Y)
+    again = clone(model).set_params(**values)
+    assert again._can_fit_again(other, values.keys())
+    again._fit_again(other)
+    alone = clone(model).set_params(**values).fit(X, Y)
+    np.testing.assert_allclose(again.predict_proba(X), alone.predict_proba(X), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("model", "first", "values"),
+    [
+        (BernoulliNB(), {"binarize": 1.0}, {"binarize": 2.0}),  # counts other things
+        (
+            LinearDiscriminantAnalysis("lsqr"),
+            {"shrinkage": 0.1},
+            {"shrinkage": "auto"},
+        ),  # reads rows
+    ],
+)
+def test_a_cell_whose_sums_are_others_is_fitted_to_the_samples(model, first, values):
+    other = clone(model).set_params(**first).fit(X, Y)
+    assert not clone(model).set_params(**values)._can_fit_again(other, values.keys())
+    grid = {name: [first[name], value] for name, value in values.items()}
+    search = WideningSearchCV(model, grid, cv=3, widen=0).fit(X, Y)
+    theirs = GridSearchCV(model, grid, cv=3).fit(X, Y)
+    for name in ("mean_test_score", "split0_test_score"):
+        np.testing.assert_allclose(search.cv_results_[name], theirs.cv_results_[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -65,6 +66,14 @@ class GaussianClasses(OnePass):
         self._sum_up(blocks)
         blocks = in_memory(blocks)
         return self._learn(blocks, self._estimate(blocks))
+
+    def _can_fit_again(self, other: Self, changed: Set[str]) -> bool:
+        from_sums = self.covariance_estimator is None and not isinstance(self.shrinkage, str)
+        kept = other._form in ("each", self._needed_form)
+        return from_sums and kept and super()._can_fit_again(other, changed)
+
+    def _learn_all(self) -> Self:
+        return self._learn(blocks=())
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class, (n, k); finite even if the probability underflows to 0."""
@@ -163,23 +172,23 @@ class GaussianClasses(OnePass):
         moments = without_rounding(self._sums)
         weights = moments.weight
         safe = np.where(weights > 0, weights, 1.0)
-        C = [*(moments.scatter / safe[:, None, None]), total_covariance(moments)]
-        mean = np.vstack([moments.mean, moments.grand_mean])
+        C, mean, k = [*(moments.scatter / safe[:, None, None])], moments.mean, len(weights)
+        if self._needs_total:
+            C, mean = [*C, total_covariance(moments)], np.vstack([mean, moments.grand_mean])
         scale = np.stack([deviations(one) for one in C])
-        k = len(weights)
 
         def part(block: Block) -> Vector:
             own = fourth_powers(block, mean=mean[:k], scale=scale[:k])
             if not self._needs_total:
-                return np.append(own, 0.0)
+                return own
             as_one = block._replace(y=np.zeros_like(block.y))
             return np.append(own, fourth_powers(as_one, mean=mean[k:], scale=scale[k:]))
 
         threads = 1 if isinstance(blocks, ArrayBlocks) and len(blocks) == 1 else thread_count()
         fourth = total(part, blocks, np.add, threads=threads)
-        sums = zip(C, np.append(weights, weights.sum()), fourth, strict=True)
-        *each, overall = [ledoit_wolf(one, float(w), float(q)) for one, w, q in sums]
-        return Estimates(each, overall)
+        sums = zip(C, np.append(weights, weights.sum())[: len(C)], fourth, strict=True)
+        each = [ledoit_wolf(one, float(w), float(q)) for one, w, q in sums]
+        return Estimates(each[:k], each[k] if self._needs_total else np.empty((0, 0)))
 
 
 def class_priors(name: str, given: Any, weight: Vector) -> Vector:

@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, check_cv
 from separatrix.errors import SeparatrixError
 from separatrix.estimators.base.fold_race import FoldRace
 from separatrix.estimators.base.kernel_machine import TakesTensors
+from separatrix.estimators.base.one_pass import OnePass
 from separatrix.types import Flags, Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -185,8 +186,16 @@ def _with_params(base: Any, cell: Mapping[str, Any], own: Set[str]) -> Any:
     return model
 
 
-def _fit_near(model: Any, fitted: dict[float, Any], X: Any, y: Any) -> Any:
-    """Fit a model, from the one of the nearest C if it can start there; `fitted` has those of a fold."""
+def _fit_near(model: Any, changed: Set[str], fitted: dict[float, Any], X: Any, y: Any) -> Any:
+    """Fit a model that differs in some parameters from those fitted in the same fold, by their C or 0.
+
+    It starts from the one of the nearest C if it can, or takes the sums of another one.
+    """
+    if isinstance(model, OnePass):
+        other = fitted.setdefault(0.0, model)
+        if other is not model and model._can_fit_again(other, changed):
+            return model._fit_again(other)
+        return model.fit(X, y)
     C = getattr(model, "C", None)
     if not hasattr(model, "_near") or not isinstance(C, int | float) or not 0 < C < np.inf:
         return model.fit(X, y)
@@ -288,7 +297,7 @@ class WideningSearchCV(GridSearchCV):
                 own_X, own_y, left_X, left_y = X[train], y[train], X[test], y[test]
                 for found, cell in zip(right, candidates, strict=True):
                     model = _with_params(base, cell, own)
-                    _fit_near(model, near, own_X, own_y)
+                    _fit_near(model, cell.keys(), near, own_X, own_y)
                     found.append(model.predict(left_X) == left_y)
             return right
 

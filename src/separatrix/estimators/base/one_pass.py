@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Set
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
@@ -46,6 +46,7 @@ class OnePass(CallbackSupportMixin, Estimator):
     classes_: Any
     _sums: Any
     _merge_sums: Callable[[Any, Any], Any]  # a static method
+    _after_sums: ClassVar[frozenset[str]] = frozenset()  # parameters that the sums do not depend on
 
     @with_callbacks
     @rollback_on_error
@@ -94,6 +95,22 @@ class OnePass(CallbackSupportMixin, Estimator):
         for other in others:
             self._require_like(other)
             self._sums = finite(self._merge_sums(self._sums, other._sums))
+        return self._learn()
+
+    def _fit_again(self, other: Self) -> Self:
+        """Fit to the samples of another model from its sums, if `_can_fit_again`."""
+        self._check_parameters()
+        for name in ("classes_", "n_features_in_", "_sums", "_form"):
+            if hasattr(other, name):
+                setattr(self, name, getattr(other, name))
+        return self._learn_all()
+
+    def _can_fit_again(self, other: Self, changed: Set[str]) -> bool:
+        """Whether the sums of another model are those of this one, which differs in some parameters."""
+        return changed <= self._after_sums
+
+    def _learn_all(self) -> Self:
+        """Learn from sums over all samples."""
         return self._learn()
 
     def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.estimators.base.support import Support, coefficient_slots
+from separatrix.estimators.base.support import Support, coefficient_slots, scores_of_all
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
@@ -22,6 +22,7 @@ class SvcPath(NamedTuple):
     supports: list[list[Support]]  # of each set of weights, for each C reached
     reached: list[int]  # numbers of the values of C
     unfinished: int  # boundaries that missed their tolerance
+    outputs: list[list[Vector]]  # the same, of two classes: the score of each row, (n,)
 
 
 def solve_svc_path(
@@ -40,7 +41,7 @@ def solve_svc_path(
     scheme, segments = model.multi_class, gram.segments
     sides = coding(n_classes, scheme)
     p = sides.shape[1]
-    path = SvcPath([[] for _ in weights], [], 0)
+    path = SvcPath([[] for _ in weights], [], 0, [[] for _ in weights])
     unfinished = 0
     problems = StackedProblems.for_each(segments, sides, list(weights))
     fits: StackedFits | None = None
@@ -49,8 +50,8 @@ def solve_svc_path(
     for c in np.argsort(Cs, kind="stable").tolist():
         if fits is not None and model.stop == LIBSVM and not _is_bounded(fits):
             path.reached.append(c)  # no bound matters any more
-            for done in path.supports:
-                done.append(done[-1])
+            for done in (*path.supports, *path.outputs):
+                done.extend(done[-1:])
             continue
         if fits is None:
             problems = problems.again(list(Cs[c] * weights), begun[0] if begun else None, None)
@@ -79,8 +80,17 @@ def solve_svc_path(
         for number, done in enumerate(path.supports):
             own = fits[number * p : (number + 1) * p]
             done.append(Support.of(own, n_classes, scheme, segments=segments, slots=slots))
+            if p == 1:  # all rows take part, those held out with a bound of 0
+                path.outputs[number].append(own.errors + own.y + own.intercepts)
             monitor.step()
     return path._replace(unfinished=unfinished)
+
+
+def scores_of_rows(path: SvcPath, number: int, gram: Gram, rows: Codes) -> Any:
+    """Scores of rows by the machines of one set of weights for each C reached, (rows, Cs, p)."""
+    if path.outputs[number]:
+        return np.stack([scores[rows] for scores in path.outputs[number]], axis=1)[:, :, None]
+    return scores_of_all(path.supports[number], gram, rows)
 
 
 def _is_bounded(fits: StackedFits) -> bool:

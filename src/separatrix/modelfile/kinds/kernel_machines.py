@@ -349,7 +349,7 @@ KINDS = {
             "combination_gap_": f.Real(),
         },
         optional="n_features_in_ edges_ kernels_ kernel_weights_ combination_gap_",
-        later="widen search_tol",
+        later="widen search_tol race",
         copied={"classes_": "best_estimator_.classes_"},
         check=_check_svc_search,
     ),
