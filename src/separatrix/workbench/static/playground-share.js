@@ -1,9 +1,9 @@
 /**
  * A scene as one file: a page that opens anywhere without a server, or an SVG.
  */
-import { post } from "./api.js";
 import { classColour, plain } from "./colours.js";
 import { words } from "./controls.js";
+import { askAbout } from "./playground-ask.js";
 import { ticks } from "./playground-axes.js";
 import { cornersOf } from "./playground-marks.js";
 import { escaped, pageFile } from "./share-file.js";
@@ -19,7 +19,7 @@ async function stepsOf(scene, signal) {
   if (!scene.kind.steps || scene.rule !== "predict") return null;
   let found;
   try {
-    found = await post("/api/playground/steps", scene.request(), signal);
+    found = await askAbout(scene, "steps", {}, signal);
   } catch {
     return null; // such as an SVM of three classes: the page has none then
   }
@@ -28,7 +28,7 @@ async function stepsOf(scene, signal) {
   const steps = [];
   for (const number of chosen) {
     const { W, b, message, row, other, support } = found.steps[number];
-    const picture = found.kernel ? await post("/api/playground/step", { ...scene.request(), window: scene.view, grid: COARSE, step: number }, signal) : null;
+    const picture = found.kernel ? await askAbout(scene, "step", { window: scene.view, grid: COARSE, step: number }, signal) : null;
     steps.push({ number, W, b, message, row, other, support: picture?.support ?? support ?? [], picture });
   }
   return { steps, last, labels: found.labels, margins: scene.kind.steps !== "mistakes" };

@@ -1,9 +1,10 @@
 /**
  * Training and test: how many points are held out, both errors live, and a strip of errors along one slider.
  */
-import { latest, post } from "./api.js";
+import { latest } from "./api.js";
 import { choice, segments, words } from "./controls.js";
 import { fill, h, svg } from "./dom.js";
+import { askAbout } from "./playground-ask.js";
 
 const SHARES = [["0", "None"], ["0.3", "30 %"], ["0.5", "50 %"]];
 const WIDE = 300, HIGH = 96, EDGE = 4;
@@ -74,7 +75,7 @@ export function testCard(scene, signal) {
     const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a) - distance(b)).slice(0, name === "n_neighbors" ? VALUES : AT_ONCE); // all k come from one search
     if (!missing.length) return;
     try {
-      const { errors: found } = await post("/api/playground/sweep", { ...scene.request(), name, values: missing }, signal);
+      const { errors: found } = await askAbout(scene, "sweep", { name, values: missing }, signal);
       if (mine !== about || closed) return;
       for (const one of found) known.set(one.value, one);
       draw();
