@@ -95,9 +95,11 @@ def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
 def _svm(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     widths = np.concatenate([machine.margin_width_ for machine in machines])
     unit = " (standardised)" if scene.standardise else ""
-    yield "margin width", _range(widths) + unit
+    if np.isfinite(widths).all():  # else a boundary has no slope: all places get one class
+        yield "margin width", _range(widths) + unit
     if hasattr(machines[0], "dual_gap_"):
-        yield "duality gap", f"{max(machine.dual_gap_.max() for machine in machines):.1g}"
+        gap = max(machine.dual_gap_.max() for machine in machines)
+        yield "duality gap", f"{max(gap, 0.0):.1g}"  # below 0 by rounding
 
 
 def _subgradient(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
