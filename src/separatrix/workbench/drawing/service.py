@@ -239,7 +239,7 @@ class Drawing:
             self._queue.pop(0)
 
     def _fit(self, panel: Panel, cache: FittedModels | None) -> _Fit:
-        """Begin to fit the next model, after the imports: half a package is an error for who comes second."""
+        """Begin to fit the next model, after the imports: who imports half a package fails."""
         return _Fit(self._queue[0], panel.pictures, cache, after=self._imports)
 
     def _add(self, panel: Panel, fit: _Fit) -> None:

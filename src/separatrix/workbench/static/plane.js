@@ -191,13 +191,11 @@ export class Plane {
     const { left, top, width, height } = this.box;
     const font = `15px ${this.font}`;
     const parts = this.shown.hint.split("\n");
-    Object.assign(context, { textAlign: "center", textBaseline: "middle", font });
-    const wide = Math.min(width, Math.max(...parts.map((part) => context.measureText(part).width)) + 32), tall = 24 * parts.length + 16;
-    context.fillStyle = plain().ground;
-    context.fillRect(left + (width - wide) / 2, top + (height - tall) / 2, wide, tall); // the words are not to be read through points
-    context.fillStyle = plain().quiet;
+    Object.assign(context, { fillStyle: plain().quiet, strokeStyle: plain().ground, lineWidth: 6, lineJoin: "round", textAlign: "center", textBaseline: "middle", font });
     parts.forEach((part, i) => {
-      context.fillText(part, left + width / 2, top + height / 2 + 24 * (i - (parts.length - 1) / 2), width - 16);
+      const at = [part, left + width / 2, top + height / 2 + 24 * (i - (parts.length - 1) / 2), width - 16];
+      context.strokeText(...at); // the words stand out from points behind them
+      context.fillText(...at);
     });
   }
 }
