@@ -3,7 +3,7 @@
  */
 import { latest } from "./api.js";
 import { onScheme } from "./colours.js";
-import { button, choice, slider, words } from "./controls.js";
+import { button, choice, percent, slider, words } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { Plane } from "./plane.js";
 import { askAbout } from "./playground-ask.js";
@@ -159,8 +159,13 @@ export function compareCard(scene, signal) {
   build();
   return {
     element: h("section", { class: "card compare-card", "aria-label": "Compare" }, h("div", { class: "card-head" }, h("h2", {}, "Compare"), intro, add), control, row),
+    /** Let all planes share this slider, if they have it. */
+    share: (name) => {
+      if (!names().includes(name)) return;
+      shared = name;
+      buildSlider();
+    },
     close: () => { closed = true; for (const { plane } of planes) plane.close(); },
   };
 }
 
-const percent = ([wrong, of]) => `${((100 * wrong) / of).toFixed(1)} %`;

@@ -66,7 +66,7 @@ function build(view, scene, on, signal) {
   const compare = compareCard(scene, signal);
   const lift = liftCard(scene, { found: () => shown?.found ?? null, signal });
   const story = storyPlayer({
-    start: (query, before) => begin(new URLSearchParams(query), before), steps, lift, on, left: remember,
+    start: (query, before) => begin(new URLSearchParams(query), before), steps, lift, compare, on, left: remember,
     address: (query) => { history.replaceState(null, "", `#/playground?${query}`); held = location.hash; },
   });
   const unfinished = h("div", { class: "unfinished", role: "status", hidden: true, data: { test: "unfinished" } },
