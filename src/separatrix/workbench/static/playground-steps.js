@@ -131,7 +131,7 @@ export function stepsCard(scene, { show, signal }) {
     const passes = Math.max(1, ...found.steps.map((step) => step.pass ?? 1));
     const counted = new Array(passes).fill(0);
     for (const step of found.steps.slice(1)) counted[(step.pass ?? 1) - 1] += 1;
-    return counted;
+    return found.stop === "clean pass" && !found.more ? [...counted, 0] : counted; // the pass that ended it has no step
   }
 
   function go(wanted) {
