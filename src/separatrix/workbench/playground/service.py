@@ -130,11 +130,10 @@ class Playground:
 
     def explain(self, *, at: list[float], **scene: Any) -> dict[str, Any]:
         """Why a position gets its class."""
+        made = self._scene(**scene)  # first: other points under its key end the last fit
         if self._last is None or self._last[0] != _identity(scene):
-            made = self._scene(**scene)
             with collect_warnings():
-                model = made.estimator()
-                regions = compute_regions(made, model, WINDOW, 10)
+                regions = compute_regions(made, made.estimator(), WINDOW, 10)
             self._last = (_identity(scene), made, regions)
         _, made, regions = self._last
         with collect_warnings():
