@@ -160,7 +160,9 @@ def test_any_text_is_points_or_a_refusal(text, name):
 
 
 def test_numbers_with_a_decimal_comma_are_read():
-    rows = [f"{'ja' if i % 2 else 'nein'};{i + 0.25};{-i - 0.5}".replace(".", ",") for i in range(30)]
+    rows = [
+        f"{'ja' if i % 2 else 'nein'};{i + 0.25};{-i - 0.5}".replace(".", ",") for i in range(30)
+    ]
 
     answer = from_csv("werte.csv", "\n".join(["Ergebnis;Breite;Tiefe", *rows]))
 

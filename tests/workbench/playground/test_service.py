@@ -329,7 +329,9 @@ def test_python_beside_a_picture_takes_any_labels_and_columns(
 
 def test_no_fact_is_below_0_by_rounding_or_infinite(playground):
     tiny = [[1e-7 * (i % 7), 1e-7 * (i % 3) + 2e-7 * (i % 2), "uv"[i % 2]] for i in range(40)]
-    assert not fact(fit(playground, points=tiny, model="svm", parameters={}), "duality gap").startswith("-")
+    assert not fact(
+        fit(playground, points=tiny, model="svm", parameters={}), "duality gap"
+    ).startswith("-")
 
     same = [[1.0, 1.0, "ab"[i % 2]] for i in range(10)]
     flat = fit(playground, points=same, model="svm", parameters={})

@@ -55,9 +55,7 @@ class Playground:
         """Empty: Playground has no state."""
         return {}
 
-    def _scene(
-        self, *, points: Any = None, kept: str | None = None, **scene: Any
-    ) -> Scene:
+    def _scene(self, *, points: Any = None, kept: str | None = None, **scene: Any) -> Scene:
         """The scene of a request, whose points come with it or are kept under its key."""
         if points is not None:
             found = LabelledPoints.of(points)
