@@ -306,3 +306,21 @@ def test_scores_beyond_float32_are_cut_to_it():
 
     assert np.isfinite(found.fields).all()
     assert np.abs(found.fields).max() == np.finfo(np.float32).max
+
+
+def test_the_boundary_of_votes_is_where_the_prediction_changes():
+    """Votes are steps: between two cells the scores of the pair that decides say where."""
+    X, y = load_iris(return_X_y=True)
+    found = decision_regions(SVC(C=1.0, gamma=1.0), X[:, 2:], y, grid=40)
+    model, step = found.machines[0].fitted, found.first[1] - found.first[0]
+
+    errors = []
+    for i, row in enumerate(found.codes):
+        for j in np.flatnonzero(np.diff(row)):
+            left, right = found.fields[row[j], i, j], found.fields[row[j], i, j + 1]
+            guess = found.first[j] + step * left / (left - right)
+            fine = np.linspace(found.first[j], found.first[j + 1], 201)
+            codes = found.codes_at(np.column_stack([fine, np.full(201, found.second[i])]))
+            errors.append(abs(fine[np.argmax(codes != row[j])] - guess) / step)
+    assert len(model.classes_) == 3
+    assert np.quantile(errors, 0.9) < 0.05

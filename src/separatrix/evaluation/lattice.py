@@ -44,6 +44,7 @@ class LatticePredictions(NamedTuple):
 
     codes: Codes  # shape: (m,); indices into `classes_`
     values: Matrix  # shape: (m,) or (m, k); scores, or vote fractions
+    pairs: Matrix | None = None  # shape: (m, k (k - 1) / 2); scores of each pair, if they vote
 
 
 def predict_on(model: Any, lattice: Lattice) -> LatticePredictions | None:
@@ -64,7 +65,8 @@ def predict_on(model: Any, lattice: Lattice) -> LatticePredictions | None:
         ready = Pipeline(model.steps[:-1]).transform if scalers else np.asarray
         S = in_blocks(lambda positions: last.boundary_scores(ready(positions)), lattice.positions)
     if isinstance(last, SVC | NuSVC):
-        return LatticePredictions(last._codes(S), last._values(S))
+        voting = last.multi_class == "ovo" and len(last.classes_) > 2
+        return LatticePredictions(last._codes(S), last._values(S), S if voting else None)
     values = decision_values(S, len(last.classes_), last._scheme, last.ties)
     return LatticePredictions(winners(values), values)
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError
 from separatrix.evaluation.lattice import Lattice, in_blocks, predict_on
 from separatrix.runtime.blocks import default_budget, in_words
-from separatrix.solvers.decomposition import coding
+from separatrix.solvers.decomposition import coding, pairs
 from separatrix.types import Codes, Flags, Matrix, Signs, Vector
 from separatrix.validation import require_choice, require_real
 
@@ -33,6 +33,7 @@ RULES = {
 INDETERMINATE = -1
 SMALLEST_GRID, LARGEST_GRID = 10, 2000
 LARGEST = float(np.finfo(np.float32).max)
+LEAST = 1e-6  # lead of a class that wins by votes, not against each other one
 
 
 class RegionClassifier(NamedTuple):
@@ -59,8 +60,8 @@ class Regions:
     codes: Codes  # shape: (g, g)
     """Class code of the cell at second[i], first[j]; -1 if the rule gives no class."""
     fields: Matrix  # shape: (p, g, g)
-    """One for each boundary, 0 on it: for a class, its score less the best other; for a binary
-    problem, its score. +1 and -1 for a model without scores."""
+    """One for each boundary, 0 on it: for a class, its score less the best other, or where pairs vote
+    its score against the winner; for a binary problem, its score. +1 and -1 for a model without scores."""
     machines: tuple[RegionClassifier, ...] = ()
     """The model itself, or with another rule one clone per boundary."""
 
@@ -197,7 +198,7 @@ class _RuleResult(NamedTuple):
 
 def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> _RuleResult:
     fitted = _fit_if_needed(model, X, y)
-    guesses, values = _predict_lattice(fitted, lattice)
+    guesses, values, pair_scores = _predict_lattice(fitted, lattice)
     known = np.asarray(getattr(fitted, "classes_", guesses))
     if (known.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
         raise DataError(
@@ -208,9 +209,12 @@ def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> 
     k = len(labels)
     _require_memory(1 if k == 2 else k, len(guesses))
     codes = np.searchsorted(labels, guesses)
-    scores = _scores(fitted, labels, values)
-    of_classes = range(1, 2) if k == 2 else range(k)
-    fields = np.array([_field(scores, c, codes == c) for c in of_classes])
+    if pair_scores is not None and len(known) == k:
+        fields = np.array([_pair_lead(pair_scores, c, codes, k) for c in range(k)])
+    else:
+        scores = _scores(fitted, labels, values)
+        of_classes = range(1, 2) if k == 2 else range(k)
+        fields = np.array([_field(scores, c, codes == c) for c in of_classes])
     return _RuleResult(labels, codes, fields, (RegionClassifier(fitted, np.arange(len(X))),))
 
 
@@ -230,7 +234,7 @@ def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -
         targets = side[codes].astype(np.intp)
         rows = np.flatnonzero(targets)
         fitted = clone(model).fit(X[rows], targets[rows])
-        guesses, values = _predict_lattice(fitted, lattice)
+        guesses, values, _ = _predict_lattice(fitted, lattice)
         claims[number] = guesses == 1
         scores = _scores(fitted, np.array([-1, 1]), values)
         fields[number] = _field(scores, 1, claims[number])
@@ -238,15 +242,15 @@ def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -
     return _RuleResult(labels, _combine(claims, rule, len(labels)), fields, tuple(machines))
 
 
-def _predict_lattice(fitted: Any, lattice: Lattice) -> tuple[Any, Any]:
-    """Return the label of each position, (m,), and the scores, (m,) or (m, k), or None."""
+def _predict_lattice(fitted: Any, lattice: Lattice) -> tuple[Any, Any, Matrix | None]:
+    """Return the label of each position, (m,), the scores, (m,) or (m, k), or None, and those of pairs."""
     found = predict_on(fitted, lattice)
     if found is not None:
-        return fitted.classes_[found.codes], found.values
+        return fitted.classes_[found.codes], found.values, found.pairs
     positions = lattice.positions
     score = getattr(fitted, "decision_function", None) or getattr(fitted, "predict_proba", None)
     guesses = in_blocks(fitted.predict, positions)
-    return guesses, None if score is None else in_blocks(score, positions)
+    return guesses, None if score is None else in_blocks(score, positions), None
 
 
 def _combine(claims: Flags, rule: str, k: int) -> Codes:
@@ -295,6 +299,23 @@ def _field(scores: Matrix | None, label: int, inside: Flags) -> Vector:
     lead = scores[:, label] - np.delete(scores, label, axis=1).max(axis=1)
     consistent = np.isfinite(lead).all() and np.array_equal(lead > 0, inside)
     return np.clip(lead, -LARGEST, LARGEST).astype(np.float32) if consistent else steps
+
+
+def _pair_lead(S: Matrix, label: int, codes: Codes, k: int) -> Vector:
+    """Return the lead of a label by the pair that decides, (m,), where pairs vote: votes are steps.
+
+    Inside, the least of its scores against the others; outside, its score against the winner.
+    """
+    first, second = pairs(k).T
+    others = np.delete(np.arange(k), label)
+    problem = np.array(
+        [np.flatnonzero((first == min(label, o)) & (second == max(label, o)))[0] for o in others]
+    )
+    scores = S[:, problem] * np.where(others > label, 1.0, -1.0)  # (m, k - 1)
+    inside = codes == label
+    against = scores[np.arange(len(S)), np.where(inside, 0, codes - (codes > label))]
+    lead = np.where(inside, np.maximum(scores.min(axis=1), LEAST), np.minimum(against, -LEAST))
+    return np.clip(lead, -LARGEST, LARGEST).astype(np.float32)
 
 
 def _fit_if_needed(model: Any, X: Matrix, y: Any) -> Any:

@@ -19,7 +19,7 @@ from separatrix.runtime.strict_json import parsed_json
 from separatrix.web.request_error import JSON, RequestError, shorten
 from separatrix.workbench.worker import print_traceback
 
-WORKER_STATUS = {"refused": 422, "memory": 413}
+WORKER_STATUS = {"refused": 422, "memory": 413, "points": 409}
 
 
 Body = TypeVar("Body", bound=BaseModel)

@@ -32,15 +32,25 @@ Rows = Annotated[list[Annotated[int, Field(ge=0, lt=5000)]], Field(max_length=50
 
 
 class SceneRequest(StrictModel):
-    """Points, a model and its parameters."""
+    """Points, a model and its parameters.
 
-    points: Annotated[list[Point], Field(max_length=5000)]
+    Points that come with a key are kept under it: a later request may have the key alone.
+    """
+
+    points: Annotated[list[Point], Field(max_length=5000)] | None = None
+    kept: Key | None = None
     model: Key
     parameters: Annotated[dict[Key, Value], Field(max_length=20, default_factory=dict)]
     rule: Key = "predict"
     standardise: bool = False
     test: Rows = Field(default_factory=list)
     out: Rows = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _require_points(self) -> Self:
+        if self.points is None and self.kept is None:
+            raise ValueError("points, or the key under which they are kept")
+        return self
 
 
 class PictureRequest(SceneRequest):

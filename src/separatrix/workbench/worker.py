@@ -199,6 +199,10 @@ def _limit_memory(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
+class PointsNotKeptError(SeparatrixError):
+    """A request names points that this process does not keep: it is a new one, or had too many others."""
+
+
 def describe_error(error: Exception) -> dict[str, str]:
     """An error as a code, a message and a hint; the traceback of an unexpected one goes to stderr.
 
@@ -210,6 +214,8 @@ def describe_error(error: Exception) -> dict[str, str]:
         code = "memory"
         message = (isinstance(error, MemoryError) and message) or "not enough memory"
         hint = hint or "use fewer rows, or start with a larger --memory"
+    elif isinstance(error, PointsNotKeptError):
+        code = "points"
     elif isinstance(error, OSError) and not isinstance(error, SeparatrixError):
         message = f"cannot read or write a file: {error.strerror or 'no reason given'}"
     elif not isinstance(error, SeparatrixError | ValueError):

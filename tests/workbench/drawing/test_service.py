@@ -3,6 +3,7 @@
 import base64
 import json
 import runpy
+from threading import Event
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from tests.workbench.handwriting import HANDWRITING, moved, shaky
 import separatrix
 from separatrix.data.catalogue.find import find
 from separatrix.errors import DataError, MissingDataError
+from separatrix.workbench.drawing import service as service_module
+from separatrix.workbench.drawing.explanation import SupportRows, find_terms
 from separatrix.workbench.drawing.models import _RECIPES
 from separatrix.workbench.drawing.pictures import load_pictures
 from separatrix.workbench.drawing.requests import AnswerRequest
@@ -393,3 +396,55 @@ def test_a_new_process_begins_with_the_data_set_that_was_chosen(tmp_path):
     state = again.state()
     assert state["current"] == "digits"
     assert {entry["title"] for entry in state["data"]} >= {"mine.csv"}
+
+
+def test_the_reasons_are_those_that_the_model_itself_gives(shared):
+    values = load_digits().data[7]
+    for model in shared._panel.models:
+        if not hasattr(model.model, "explain"):
+            continue
+        x = model.to_row(values)
+        code, _ = model.predict(x)
+        found = find_terms(model.model, x, code, model.support_rows)
+        own = model.model.explain(x, n_terms=len(model.model.support_))
+        of_row = dict(zip(own.rows[0].tolist(), own.terms[0].tolist(), strict=True))
+        np.testing.assert_allclose(
+            found.weights, [of_row[row] for row in found.rows.tolist()], rtol=1e-4
+        )
+        assert found.favour + found.against == pytest.approx(own.terms[0].sum(), rel=1e-4)
+
+
+def test_reasons_follow_what_a_kernel_perceptron_learns():
+    digits = load_digits()
+    model = separatrix.KernelPerceptron(kernel="poly", degree=2, gamma=0.01).fit(
+        digits.data[:200], digits.target[:200]
+    )
+    rows, x = SupportRows(), digits.data[500:501]
+    before = find_terms(model, x, 3, rows)
+    model.partial_fit(x, np.array([3]))
+
+    after = find_terms(model, x, 3, rows)
+
+    assert after.favour > before.favour
+    assert after.number >= before.number
+
+
+def test_no_model_is_fitted_before_the_imports_have_ended(tmp_path, monkeypatch):
+    """Who imports a package that another thread has half imported fails."""
+    ended, may_end = [], Event()
+
+    def slow(name):
+        may_end.wait(30)
+        ended.append(name)
+
+    monkeypatch.setattr(service_module, "import_module", slow)
+    found = Drawing(Settings(folder=tmp_path, data="digits"))
+    for _ in range(5):
+        found.work()
+    assert found.state()["models"] == []
+
+    may_end.set()
+    while found.work():
+        pass
+    assert ended
+    assert len(found.state()["models"]) == 9

@@ -157,3 +157,17 @@ def test_any_text_is_points_or_a_refusal(text, name):
         answer = {"points": [], "said": str(error)}
     assert answer["points"] or answer["said"]
     json.dumps(answer, allow_nan=False)
+
+
+def test_numbers_with_a_decimal_comma_are_read():
+    rows = [
+        f"{'ja' if i % 2 else 'nein'};{i + 0.25};{-i - 0.5}".replace(".", ",") for i in range(30)
+    ]
+
+    answer = from_csv("werte.csv", "\n".join(["Ergebnis;Breite;Tiefe", *rows]))
+
+    assert answer["names"] == ["Breite", "Tiefe"]
+    assert answer["label"] == "Ergebnis"
+    assert answer["points"][3] == [3.25, -3.5, "ja"]
+    assert any("'0,25' is 0.25" in note for note in answer["notes"])
+    assert not any("--" in note for note in answer["notes"])

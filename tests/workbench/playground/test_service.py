@@ -325,3 +325,21 @@ def test_python_beside_a_picture_takes_any_labels_and_columns(
 
     wrong = 1 - (len(points) - len(answer["wrong"])) / len(points)
     assert capsys.readouterr().out.startswith(f"{wrong:.1%} of the training")
+
+
+def test_no_fact_is_below_0_by_rounding_or_infinite(playground):
+    tiny = [[1e-7 * (i % 7), 1e-7 * (i % 3) + 2e-7 * (i % 2), "uv"[i % 2]] for i in range(40)]
+    assert not fact(
+        fit(playground, points=tiny, model="svm", parameters={}), "duality gap"
+    ).startswith("-")
+
+    same = [[1.0, 1.0, "ab"[i % 2]] for i in range(10)]
+    flat = fit(playground, points=same, model="svm", parameters={})
+    assert "margin width" not in [one["title"] for one in flat["facts"]]
+
+
+def test_warnings_that_differ_in_a_number_only_are_one_message(playground):
+    far = [[*map(float, np.random.default_rng(i).normal(size=2)), "ab"[i % 2]] for i in range(40)]
+    found = fit(playground, points=[*far, [1e6, 1e6, "a"]], model="svm", parameters={})
+
+    assert len([one for one in found["warnings"] if "squared norm" in one]) == 1

@@ -119,6 +119,7 @@ def solve_svc(
     last_fits: Sequence[SvmFit],
     random: Callable[[], np.random.Generator],
     monitor: FitMonitor,
+    make: Callable[..., Gram] = make_gram,
 ) -> SvcState:
     """Solve all boundaries of a support vector classifier.
 
@@ -133,6 +134,7 @@ def solve_svc(
         last_fits  fits of an earlier call to start from: rows of X are those of that call, or follow them
         random     makes the generator of the calibration folds
         monitor    progress, time limit and cancellation
+        make       makes the kernel matrix
 
     Returns the support vectors, the fit of each boundary and the calibration. If rounding errors of
     float32 kernel values can exceed the tolerance, the problems are solved again in float64.
@@ -147,7 +149,7 @@ def solve_svc(
     segments = class_segments(train.y[order], k)
 
     def build_gram(tolerance: float) -> Gram:
-        return make_gram(
+        return make(
             kernel,
             X,
             memory=options.memory,

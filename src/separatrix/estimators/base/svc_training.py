@@ -40,6 +40,7 @@ from separatrix.estimators.base.support_machine import SupportMachine
 from separatrix.estimators.base.svc_fit import SvcOptions, SvcState, require_separable, solve_svc
 from separatrix.estimators.calibration import METHODS
 from separatrix.kernels.base import Precomputed
+from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
@@ -83,6 +84,7 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
     time_limit: float | None = real(None, above=0)
     n_jobs: int | None = threads()
     device: str = choice(*DEVICES)
+    _make_gram = staticmethod(make_gram)  # an instance may have one that keeps kernel values
 
     @with_callbacks
     @rollback_on_error
@@ -103,6 +105,7 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
                 last_fits=getattr(self, "_fits", ()) if self.warm_start else (),
                 random=partial(generator, self),
                 monitor=monitor,
+                make=self._make_gram,
             )
             state = run_on(self._training_policy(train.X, kernel), solve)
         self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, tuple(train.X.shape)

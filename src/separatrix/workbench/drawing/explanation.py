@@ -27,22 +27,53 @@ class Terms(NamedTuple):
     number: int  # of all terms
 
 
-def find_terms(model: Any, x: Matrix, code: int) -> Terms | None:
+class SupportRows:
+    """Kernel values of a picture with the support vectors of one model, prepared once for all pictures."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Any, Any] = (None, None)  # what was prepared
+        self._vectors: Any = None  # shape: (s, d); float32
+        self._squares: Any = None  # shape: (s,)
+        self._coefficients: Any = None  # shape: (k, s), or (p, s) of a perceptron
+
+    def terms(self, model: Any, x: Matrix, code: int) -> Vector:
+        """Kernel value times coefficient of each support vector, for class `code`."""
+        self._prepare(model)
+        rows = self._coefficients
+        terms = self._kernel_values(model.kernel_, x) * rows[code if len(rows) > 1 else 0]
+        return np.asarray(-terms if len(rows) == 1 and code == 0 else terms)
+
+    def _prepare(self, model: Any) -> None:
+        """A correction gives a kernel perceptron other vectors or other coefficients."""
+        of = model.support_vectors_, model._support if hasattr(model, "_support") else model.alpha_
+        if all(one is other for one, other in zip(of, self._of, strict=True)):
+            return
+        vectors, known = of
+        self._vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        self._squares = _squares(self._vectors)
+        self._coefficients = known.by_class() if hasattr(model, "_support") else known.T
+        self._of = of
+
+    def _kernel_values(self, kernel: Any, x: Matrix) -> Vector:
+        if not kernel.from_products:
+            return np.asarray(kernel.block(x, self._vectors)[0], dtype=np.float64)
+        P = (x.astype(np.float32) @ self._vectors.T).astype(np.float64)
+        kernel.apply(P, _squares(x), self._squares)
+        return np.asarray(P[0])
+
+
+def _squares(X: Matrix) -> Vector:
+    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+def find_terms(model: Any, x: Matrix, code: int, rows: SupportRows | None = None) -> Terms | None:
     """The largest terms of class `code`; None if the model has no such terms.
 
-    A term of a kernel perceptron is a kernel value times a coefficient.
+    A term is a kernel value times a coefficient. `rows` keeps what all pictures share.
     """
-    if hasattr(model, "explain"):  # an SVC, whose class need not be imported for the others
-        found = model.explain(x, n_terms=len(model.support_))
-        return choose_terms(found.rows[0], found.terms[0])
-    if not hasattr(model, "alpha_"):
+    if not hasattr(model, "support_vectors_"):
         return None
-    columns = model.alpha_.shape[1]
-    alpha = model.alpha_[:, code if columns > 1 else 0]
-    terms = model.kernel_.block(x, model.support_vectors_)[0] * alpha
-    if columns == 1 and code == 0:
-        terms = -terms
-    return choose_terms(model.support_, terms)
+    return choose_terms(model.support_, (rows or SupportRows()).terms(model, x, code))
 
 
 def choose_terms(rows: Any, terms: Vector) -> Terms:

@@ -20,8 +20,10 @@ import numpy as np
 from scipy.special import softmax
 
 from separatrix.errors import DataError, SeparatrixError
+from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Matrix, Vector
 from separatrix.workbench.drawing.canvas import side_of
+from separatrix.workbench.drawing.explanation import SupportRows
 from separatrix.workbench.drawing.fitted_cache import FitFacts, FittedModels
 from separatrix.workbench.drawing.models import NEIGHBORS, Recipe, set_if_known
 from separatrix.workbench.drawing.pictures import Pictures, label_text
@@ -79,7 +81,8 @@ class LoadedModel:
             lines.append(self.summary)
         else:
             width = side if side <= MAX_WIDTH or side % 2 else side // 2
-            rows = (", ".join(map(_number, row)) for row in values.reshape(-1, width))
+            texts = _numbers(values)
+            rows = (", ".join(texts[row]) for row in row_blocks(len(texts), width))
             lines += ["picture = np.array([", *(f"    {row}," for row in rows), "])"]
             row = "picture[None]" if self.unit == 1 else f"(picture[None] / {self.unit!r})"
             lines.append(f"print(model.predict({row}.astype(np.{self.dtype}))[0])")
@@ -89,7 +92,7 @@ class LoadedModel:
         """Similar commands: `separatrix fit` scales each column by itself."""
         lines = list(self.commands)
         if values is not None:
-            lines.append(f"echo {','.join(map(_number, values))} > picture.csv")
+            lines.append(f"echo {','.join(_numbers(values))} > picture.csv")
             lines.append(f"separatrix predict {self.file} picture.csv --no-header")
         return "\n".join(lines or [f"separatrix info {self.file}"])
 
@@ -168,6 +171,7 @@ class TrainedModel(LoadedModel):
         self.error = self.first_error = facts.error
         # threads slow one picture down; the device is not part of a file
         set_if_known(model, n_jobs=1, cache_size=100.0, device="cpu")
+        self.support_rows = SupportRows()
         self._original: Any = None  # the model before any correction
         self._rows: list[tuple[Matrix, Any]] = []  # corrections that vote
 
@@ -279,10 +283,11 @@ def to_shares(scores: Vector, lead: float) -> Vector:
     return np.asarray(softmax(scores * (LOG_ODDS / lead)))
 
 
-def _number(value: float) -> str:
-    """The shortest text of a number.
+def _numbers(values: Vector) -> list[str]:
+    """The shortest text of each number, to six decimals.
 
-    >>> _number(16.0), _number(-0.25)
-    ('16', '-0.25')
+    >>> _numbers(np.array([16.0, -0.25]))
+    ['16', '-0.25']
     """
-    return repr(int(value)) if float(value).is_integer() else repr(float(np.round(value, 6)))
+    rounded = np.round(values.astype(np.float64), 6).tolist()
+    return [repr(int(value)) if value.is_integer() else repr(value) for value in rounded]

@@ -142,7 +142,7 @@ class Panel:
             return None, None
         if model.kind == "votes":
             return _votes(neighbours[: model.model.n_neighbors], model.classes[code]), None
-        if (terms := explanation.find_terms(model.model, x, code)) is None:
+        if (terms := explanation.find_terms(model.model, x, code, model.support_rows)) is None:
             return None, None
         shown = [
             {**self._picture_entry(model, int(row)), "weight": _short(weight)}

@@ -42,7 +42,9 @@ class Drawing:
 
     def __init__(self, settings: Settings) -> None:
         # scikit-learn and the reader of model files load while the pictures are unpacked
-        Thread(target=import_module, args=("separatrix.modelfile.files",), daemon=True).start()
+        self._imports = Thread(target=import_module, args=("separatrix.modelfile.files",))
+        self._imports.daemon = True
+        self._imports.start()
         self._folder, self._fitted = settings.folder / "corrections", settings.folder / "fitted"
         self._saved, self._left_out = open_saved(settings.models)
         self._problems = list(self._left_out)
@@ -58,7 +60,7 @@ class Drawing:
         if self._panel is None:
             self._open()
         elif self._queue:
-            self._fitting = self._fitting or _Fit(self._queue[0], self._panel.pictures, self._cache)
+            self._fitting = self._fitting or self._fit(self._panel, self._cache)
             self._fitting.join(PATIENCE)
             if not self._fitting.is_alive():
                 self._add(self._panel, self._fitting)
@@ -231,9 +233,14 @@ class Drawing:
         """Fit all models to the drawings of one's own classes: there are few, so at once."""
         panel = self._open()
         while self._queue:
-            fit = _Fit(self._queue.pop(0), panel.pictures, None)
+            fit = self._fit(panel, None)
             fit.join()
             self._add(panel, fit)
+            self._queue.pop(0)
+
+    def _fit(self, panel: Panel, cache: FittedModels | None) -> _Fit:
+        """Begin to fit the next model, after the imports: who imports half a package fails."""
+        return _Fit(self._queue[0], panel.pictures, cache, after=self._imports)
 
     def _add(self, panel: Panel, fit: _Fit) -> None:
         """Teach a fitted model the corrections so far; those of one's own classes are its pictures."""
@@ -287,9 +294,11 @@ class Drawing:
 class _Fit(Thread):
     """A model that is being fitted."""
 
-    def __init__(self, recipe: Recipe, found: Pictures, cache: FittedModels | None) -> None:
+    def __init__(
+        self, recipe: Recipe, found: Pictures, cache: FittedModels | None, after: Thread
+    ) -> None:
         super().__init__(daemon=True)
-        self.recipe, self._pictures, self._cache = recipe, found, cache
+        self.recipe, self._pictures, self._cache, self._after = recipe, found, cache, after
         self._model: TrainedModel | None = None
         self._error: Exception | None = None
         self.start()
@@ -297,6 +306,7 @@ class _Fit(Thread):
     def run(self) -> None:
         """Fit, and answer once: what that compiles is not to keep the pen waiting."""
         try:
+            self._after.join()
             model = TrainedModel(self.recipe, self._pictures, self._cache)
             model.predict(self._pictures.X[:1])
             self._model = model

@@ -80,10 +80,10 @@ def offer_more(scene: Scene, machines: Sequence[RegionClassifier]) -> dict[str, 
 
 def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
     wrong, n = int(np.count_nonzero(codes != scene.y)), len(codes)
-    yield "training error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
+    yield "training error", _share(wrong, n)
     if m := len(scene.test.rows):
         missed = len(wrong_in_test(scene, regions))
-        yield "test error", f"{100 * missed / m:.1f} % ({missed} of {m})"
+        yield "test error", _share(missed, m)
     if regions.rule != "predict":
         indeterminate = int(np.count_nonzero(codes == INDETERMINATE))
         share = f"{100 * regions.indeterminate:.1f} % of the area, {indeterminate} of the points"
@@ -95,9 +95,11 @@ def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
 def _svm(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     widths = np.concatenate([machine.margin_width_ for machine in machines])
     unit = " (standardised)" if scene.standardise else ""
-    yield "margin width", _range(widths) + unit
+    if np.isfinite(widths).all():  # else a boundary has no slope: all places get one class
+        yield "margin width", _range(widths) + unit
     if hasattr(machines[0], "dual_gap_"):
-        yield "duality gap", f"{max(machine.dual_gap_.max() for machine in machines):.1g}"
+        gap = max(machine.dual_gap_.max() for machine in machines)
+        yield "duality gap", f"{max(gap, 0.0):.1g}"  # below 0 by rounding
 
 
 def _subgradient(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
@@ -113,7 +115,7 @@ def _neighbours(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     if scene.rule != "predict" or scene.standardise or not possible:
         return  # the scaler would see the point that is left out
     wrong = int(np.count_nonzero(machines[0].predict(None) != scene.targets))
-    yield "leave-one-out error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
+    yield "leave-one-out error", _share(wrong, n)
 
 
 def _perceptron(_scene: Scene, machines: list[Any]) -> Iterator[Fact]:
@@ -135,6 +137,15 @@ def _logistic(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
 def _least_squares(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     if scene.values["find"] == "loo":
         yield "ridge found", _range(np.ravel([machine.ridge_ for machine in machines]))
+
+
+def _share(part: int, of: int) -> str:
+    """A share in per cent, halves up, as the page writes the same numbers elsewhere.
+
+    >>> _share(15, 240)
+    '6.3 % (15 of 240)'
+    """
+    return f"{(2000 * part + of) // (2 * of) / 10:.1f} % ({part} of {of})"
 
 
 def _range(values: Any) -> str:

@@ -5,6 +5,7 @@ All regions come from `decision_regions`. Warnings of a fit become messages besi
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from base64 import b64encode
@@ -33,6 +34,7 @@ from separatrix.workbench.playground.scene import Scene
 MAX_LEVELS = (
     200  # different values of fields that are votes, or signs: between cells nothing is known
 )
+_NUMBERS = re.compile(r"[\d.e+-]+")
 MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, the edges of regions are sent
 
 
@@ -150,7 +152,9 @@ def collect_warnings() -> Iterator[list[str]]:
         raise overflow from error
     programmers = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     shown = [warning for warning in caught if not issubclass(warning.category, programmers)]
-    messages += dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown)
+    texts = [" ".join(str(warning.message).split()) for warning in shown]
+    alike = {_NUMBERS.sub("", text): text for text in texts}  # they differ in a number only
+    messages += alike.values()
 
 
 def _base64(values: Any) -> str:

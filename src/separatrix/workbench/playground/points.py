@@ -36,6 +36,7 @@ class PointColumns(NamedTuple):
     names: tuple[str, ...]  # in the order of the file
     numbers: Mapping[str, Vector]  # NaN where there is none
     categories: Mapping[str, Category]
+    notes: list[str]  # about numbers in another notation, such as 1,5
 
     def texts(self, name: str) -> list[str]:
         """A column as text; missing values are empty."""
@@ -86,12 +87,15 @@ def from_csv(
     points = [[*X[row].tolist(), names[row]] for row in rows]
     _require_few_classes(name, label, points)
     columns = [column for column in table.numbers if column != label]
-    more = {"label_columns": table.label_columns(), "notes": notes, "label": label}
+    of_axes = [note for note in table.notes if note.startswith((f"{x}:", f"{y}:"))]
+    used = [note.partition("; --")[0] for note in of_axes]  # options of the command line
+    more = {"label_columns": table.label_columns(), "notes": [*used, *notes], "label": label}
     return _reply(points, [x, y], columns, **more)
 
 
 def _read(name: str, text: str) -> PointColumns:
     """Read the table from a temporary file; errors name the file as it was uploaded."""
+    from separatrix.data.formats.interpretation import interpret_numbers
     from separatrix.data.formats.records import read_columns  # pyarrow
 
     suffix = ".tsv" if name.endswith((".tsv", ".tab")) else ".csv"
@@ -101,9 +105,10 @@ def _read(name: str, text: str) -> PointColumns:
         try:
             with open_(path, Limits(bytes=MAX_BYTES, columns=1000)) as source:
                 layout = detect_layout(source)
-                table = read_columns(source, layout)
+                table, notes = interpret_numbers(read_columns(source, layout))
             numbers = dict(zip(table.number_names, table.numbers.T, strict=True))
-            return PointColumns(tuple(layout.names), numbers, table.categories)
+            ordered = {name: numbers[name] for name in layout.names if name in numbers}
+            return PointColumns(tuple(layout.names), ordered, table.categories, notes)
         except DataFileError as error:
             raise DataFileError(
                 name[:60],

@@ -29,6 +29,28 @@ RULES = {
 }
 
 
+class LabelledPoints(NamedTuple):
+    """The points of a request as arrays."""
+
+    X: Matrix  # shape: (n, 2)
+    y: Codes  # shape: (n,); indices into `labels`
+    labels: list[str]  # sorted
+
+    @classmethod
+    def of(cls, points: Sequence[Sequence[Any]]) -> Self:
+        """Points x, y, label."""
+        names = [point[2] for point in points]
+        labels = sorted(set(names))
+        codes = {label: code for code, label in enumerate(labels)}
+        X = np.array([point[:2] for point in points], dtype=np.float64).reshape(-1, 2)
+        return cls(X, np.array([codes[name] for name in names], dtype=np.intp), labels)
+
+    def take(self, rows: Codes) -> Self:
+        """Some of the points, and the labels that they have."""
+        present, y = np.unique(self.y[rows], return_inverse=True)
+        return type(self)(self.X[rows], y, [self.labels[code] for code in present])
+
+
 class TestPoints(NamedTuple):
     """Points that the model does not learn from, for an honest error."""
 
@@ -37,12 +59,12 @@ class TestPoints(NamedTuple):
     labels: Any  # shape: (m,)
 
     @classmethod
-    def of(cls, points: Sequence[Sequence[Any]], rows: Sequence[int]) -> Self:
+    def of(cls, points: LabelledPoints, rows: Sequence[int]) -> Self:
         """Some rows of the points of a request."""
-        if any(not 0 <= row < len(points) for row in rows):
-            raise DataError(f"a test row is not one of the {len(points)} points")
-        X = np.array([points[row][:2] for row in rows], dtype=np.float64).reshape(-1, 2)
-        return cls(np.array(rows, dtype=np.intp), X, np.array([points[row][2] for row in rows]))
+        if any(not 0 <= row < len(points.y) for row in rows):
+            raise DataError(f"a test row is not one of the {len(points.y)} points")
+        found = np.array(rows, dtype=np.intp)
+        return cls(found, points.X[found], np.array(points.labels, dtype=str)[points.y[found]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +80,13 @@ class Scene:
     standardise: bool = False
     notes: list[str] = field(default_factory=list)  # differences from the request
     rows: Codes = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # in the request
-    test: TestPoints = field(default_factory=lambda: TestPoints.of((), ()))
+    test: TestPoints = field(default_factory=lambda: TestPoints.of(LabelledPoints.of(()), ()))
     seconds: float = SECONDS  # time limit of the fit
 
     @classmethod
     def of(
         cls,
-        points: Sequence[Sequence[Any]],
+        points: Sequence[Sequence[Any]] | LabelledPoints,
         model: str,
         parameters: Mapping[str, Any],
         rule: str = "predict",
@@ -77,19 +99,17 @@ class Scene:
 
         The model learns from the rows that are neither in `test` nor in `out`.
         """
-        held_out = TestPoints.of(points, [row for row in test if row not in out])
-        rows = np.setdiff1d(np.arange(len(points)), [*test, *out])
-        points = [points[row] for row in rows.tolist()]
+        if not isinstance(points, LabelledPoints):
+            points = LabelledPoints.of(points)
+        left_out = set(out)
+        held_out = TestPoints.of(points, [row for row in test if row not in left_out])
+        rows = np.setdiff1d(np.arange(len(points.y)), [*test, *out])
         for name, key, known in (("model", model, MODELS), ("rule", rule, RULES)):
             if key not in known:
                 raise ParameterError("Playground", name, f"one of {', '.join(known)}", key[:60])
         values = MODELS[model].check(parameters)
-        names = [point[2] for point in points]
-        labels = sorted(set(names))
-        _require_classes(len(points), labels)
-        X = np.array([point[:2] for point in points], dtype=np.float64)
-        codes = {label: code for code, label in enumerate(labels)}
-        y = np.array([codes[name] for name in names], dtype=np.intp)
+        X, y, labels = points.take(rows)
+        _require_classes(len(y), labels)
         notes = _limit_neighbours(values, y, rule)
         if rule != "predict" and values.get("cost", 1.0) != 1.0:
             notes.append("costs count for the model's own rule only")

@@ -12,19 +12,22 @@ from separatrix.workbench.playground.explain import explain_position
 from separatrix.workbench.playground.export import export_scene
 from separatrix.workbench.playground.fit import collect_warnings, compute_regions, fit_picture
 from separatrix.workbench.playground.generators import generate_points
+from separatrix.workbench.playground.kernel_rows import KernelRows
 from separatrix.workbench.playground.lift import lift_by_squares
 from separatrix.workbench.playground.points import from_csv, from_data, from_generator
-from separatrix.workbench.playground.scene import Scene
+from separatrix.workbench.playground.scene import LabelledPoints, Scene
 from separatrix.workbench.playground.sliders import MODELS
 from separatrix.workbench.playground.steps import picture_after, record_steps
 from separatrix.workbench.playground.sweep import sweep_parameter
 from separatrix.workbench.settings import Settings
+from separatrix.workbench.worker import PointsNotKeptError
 
 LONG_SECONDS = 120.0  # time limit of a fit that a person wants to go on
 QUICK_POINTS = 500  # below, a fit from scratch is as fast
 CONVEX = ("svm", "logistic")  # models that can start from an earlier fit and find the same optimum
 # While a slider moves, cells and facts are those of a looser tolerance; when it rests, of the model's own.
 PREVIEW = {"svm": {"tol": 0.05}}
+MAX_KEPT = 8  # point sets of pages
 WINDOW = [-2.0, 3.0, -1.5, 2.0]  # around two moons
 
 
@@ -37,6 +40,8 @@ class Playground:
 
     def __init__(self, settings: Settings) -> None:
         self._unused = list(MODELS)
+        self._kept: dict[str, LabelledPoints] = {}
+        self._rows = KernelRows()
         self._last: tuple[dict[str, Any], Scene, Regions] | None = None
 
     def work(self) -> bool:
@@ -50,6 +55,22 @@ class Playground:
         """Empty: Playground has no state."""
         return {}
 
+    def _scene(self, *, points: Any = None, kept: str | None = None, **scene: Any) -> Scene:
+        """The scene of a request, whose points come with it or are kept under its key."""
+        if points is not None:
+            found = LabelledPoints.of(points)
+            if self._kept.pop(str(kept), None) is not None:
+                self._last = None  # was perhaps of other points under this key
+        elif (known := self._kept.pop(str(kept), None)) is not None:
+            found = known
+        else:
+            raise PointsNotKeptError("these points are not kept here: send them again")
+        if kept is not None:
+            self._kept[kept] = found  # the newest is the last
+            while len(self._kept) > MAX_KEPT:
+                del self._kept[next(iter(self._kept))]
+        return Scene.of(found, **scene)
+
     def points(
         self, *, data: str | None = None, columns: Any = None, csv: Any = None, **generator: Any
     ) -> dict[str, Any]:
@@ -62,17 +83,18 @@ class Playground:
         self, *, window: list[float], grid: int = 100, quick: bool = False, **scene: Any
     ) -> dict[str, Any]:
         """The picture of a scene; `quick` lets a large one start from the last fit and end sooner."""
-        made = Scene.of(**scene)
+        made = self._scene(**scene)
         start = self._continue(made) if quick and len(made.X) >= QUICK_POINTS else None
-        if start is not None:
-            start.set_params(**PREVIEW.get(made.model.key, {}))
+        if start is not None and made.model.key in PREVIEW:
+            start.set_params(**PREVIEW[made.model.key])
+            start._make_gram = self._rows.make
         return self._fit(scene, made, window, grid, start, preview=start is not None)
 
     def finish(
         self, *, window: list[float], grid: int = 100, quick: bool = False, **scene: Any
     ) -> dict[str, Any]:
         """The picture of a scene whose fit needs more time: it goes on from where it stopped."""
-        made = Scene.of(**scene, seconds=LONG_SECONDS)
+        made = self._scene(**scene, seconds=LONG_SECONDS)
         return self._fit(scene, made, window, grid, self._continue(made))
 
     def _fit(
@@ -86,7 +108,7 @@ class Playground:
         preview: bool = False,
     ) -> dict[str, Any]:
         answer, regions = fit_picture(made, window, grid, start, preview=preview)
-        self._last = (scene, made, regions)
+        self._last = (_identity(scene), made, regions)
         return {**answer, "quick": start is not None}
 
     def _continue(self, made: Scene) -> Any:
@@ -106,34 +128,38 @@ class Playground:
 
     def explain(self, *, at: list[float], **scene: Any) -> dict[str, Any]:
         """Why a position gets its class."""
-        if self._last is None or self._last[0] != scene:
-            made = Scene.of(**scene)
+        made = self._scene(**scene)  # first: other points under its key end the last fit
+        if self._last is None or self._last[0] != _identity(scene):
             with collect_warnings():
-                model = made.estimator()
-                regions = compute_regions(made, model, WINDOW, 10)
-            self._last = (scene, made, regions)
+                regions = compute_regions(made, made.estimator(), WINDOW, 10)
+            self._last = (_identity(scene), made, regions)
         _, made, regions = self._last
         with collect_warnings():
             return explain_position(made, regions, (at[0], at[1]))
 
     def sweep(self, *, name: str, values: list[float], **scene: Any) -> dict[str, Any]:
         """Errors along one slider."""
-        return sweep_parameter(Scene.of(**scene), name, values)
+        return sweep_parameter(self._scene(**scene), name, values)
 
     def lift(self, **scene: Any) -> dict[str, Any]:
         """The points under the quadratic map."""
-        return lift_by_squares(Scene.of(**scene))
+        return lift_by_squares(self._scene(**scene))
 
     def steps(self, **scene: Any) -> dict[str, Any]:
         """The steps in which the model of a scene learns."""
-        return record_steps(Scene.of(**scene))
+        return record_steps(self._scene(**scene))
 
     def step(self, *, window: list[float], step: int, grid: int = 100, **scene: Any) -> Any:
         """The picture after a number of steps."""
-        return picture_after(Scene.of(**scene), step, window, grid)
+        return picture_after(self._scene(**scene), step, window, grid)
 
     def export(
         self, *, name: str = "playground", source: Any = None, names: Any = None, **scene: Any
     ) -> dict[str, Any]:
         """A script, an experiment file and the points as a table."""
-        return export_scene(Scene.of(**scene), name, source, names)
+        return export_scene(self._scene(**scene), name, source, names)
+
+
+def _identity(scene: dict[str, Any]) -> dict[str, Any]:
+    """What tells a scene from others: of its points the key, if they have one."""
+    return scene if scene.get("kept") is None else {**scene, "points": None}

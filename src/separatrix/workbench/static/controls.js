@@ -134,3 +134,6 @@ export function toast(message, kind = "") {
   document.getElementById("toasts")?.append(note);
   setTimeout(() => note.remove(), kind === "bad" ? 8000 : 3000);
 }
+
+/** A share in per cent with one decimal, halves up, as the server writes it. @param {[number, number]} pair how many of how many */
+export const percent = ([part, of]) => `${(Math.floor((2000 * part + of) / (2 * of)) / 10).toFixed(1)} %`;

@@ -52,6 +52,11 @@ export function fill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter(present).map(asNode));
 }
 
+/** Put other words into an element that has only words, where they differ: a page that changes less is laid out faster. */
+export function setText(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
 /** A new name for an id, so that labels find what they name. */
 let names = 0;
 export const freshId = (word) => `${word}-${++names}`;

@@ -190,9 +190,12 @@ export class Plane {
   drawHint(context) {
     const { left, top, width, height } = this.box;
     const font = `15px ${this.font}`;
-    Object.assign(context, { fillStyle: plain().quiet, textAlign: "center", textBaseline: "middle", font });
-    this.shown.hint.split("\n").forEach((part, i, all) => {
-      context.fillText(part, left + width / 2, top + height / 2 + 24 * (i - (all.length - 1) / 2), width - 16);
+    const parts = this.shown.hint.split("\n");
+    Object.assign(context, { fillStyle: plain().quiet, strokeStyle: plain().ground, lineWidth: 6, lineJoin: "round", textAlign: "center", textBaseline: "middle", font });
+    parts.forEach((part, i) => {
+      const at = [part, left + width / 2, top + height / 2 + 24 * (i - (parts.length - 1) / 2), width - 16];
+      context.strokeText(...at); // the words stand out from points behind them
+      context.fillText(...at);
     });
   }
 }

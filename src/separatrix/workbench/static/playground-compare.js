@@ -1,11 +1,12 @@
 /**
  * Two to four planes with the same points: the model of the page, and others beside it; one slider for all.
  */
-import { latest, post } from "./api.js";
+import { latest } from "./api.js";
 import { onScheme } from "./colours.js";
-import { button, choice, slider, words } from "./controls.js";
+import { button, choice, percent, slider, words } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { Plane } from "./plane.js";
+import { askAbout } from "./playground-ask.js";
 import { picture, regions } from "./playground-picture.js";
 import { counts, sameUnits } from "./playground-scene.js";
 
@@ -131,9 +132,9 @@ export function compareCard(scene, signal) {
       if (closed || !pane || scene.present() < 2) return;
       const { classes } = scene, window = viewOf(one.plane);
       const parameters = Object.fromEntries(parametersOf(pane).map(({ name }) => [name, pane.values[name]]));
-      const request = { ...scene.request(), model: pane.model, parameters, rule: pane.rule, standardise: pane.standardise, window, grid: GRID };
+      const asked = { model: pane.model, parameters, rule: pane.rule, standardise: pane.standardise, window, grid: GRID };
       try {
-        const answer = await post("/api/playground/fit", request, signal);
+        const answer = await askAbout(scene, "fit", asked, signal);
         if (closed || planes[index] !== one) return;
         one.answer = { found: regions(answer, window), classes, support: new Set(answer.support), wrong: new Set(answer.wrong), errors: answer.errors, unfinished: answer.unfinished };
         refresh(index);
@@ -158,8 +159,13 @@ export function compareCard(scene, signal) {
   build();
   return {
     element: h("section", { class: "card compare-card", "aria-label": "Compare" }, h("div", { class: "card-head" }, h("h2", {}, "Compare"), intro, add), control, row),
+    /** Let all planes share this slider, if they have it. */
+    share: (name) => {
+      if (!names().includes(name)) return;
+      shared = name;
+      buildSlider();
+    },
     close: () => { closed = true; for (const { plane } of planes) plane.close(); },
   };
 }
 
-const percent = ([wrong, of]) => `${((100 * wrong) / of).toFixed(1)} %`;

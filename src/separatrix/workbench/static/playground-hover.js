@@ -1,9 +1,10 @@
 /**
  * Why a place of the plane gets its class: told beside the mouse, with links to the points that decide.
  */
-import { latest, post } from "./api.js";
+import { latest } from "./api.js";
 import { words } from "./controls.js";
 import { fill, h } from "./dom.js";
+import { askAbout } from "./playground-ask.js";
 
 const REST = 120; // ms without a move before the server is asked
 const GROW = 350; // ms in which the circle reaches the farthest neighbour
@@ -30,7 +31,7 @@ export function hoverCard(plane, scene, { on, signal, shown }) {
   const ask = latest(async (at) => {
     if (place !== at || !shown()) return;
     try {
-      const answer = await post("/api/playground/explain", { ...scene.request(), at }, signal);
+      const answer = await askAbout(scene, "explain", { at }, signal);
       if (place === at && shown()) tell(answer, at);
     } catch {
       forget(); // what is wrong with a fit is shown by the fit itself

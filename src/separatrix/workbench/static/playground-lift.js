@@ -4,10 +4,11 @@
  * "score": the height of a place is the score of the model, and the boundary is where the surface goes through the plane of
  * height 0. "squares": each point goes to (x², √2xy, y²), where a flat plane separates what a conic separates down here.
  */
-import { latest, post } from "./api.js";
+import { latest } from "./api.js";
 import { classColour, onScheme, plain } from "./colours.js";
 import { button, problem, segments } from "./controls.js";
 import { fill, h, onPixels } from "./dom.js";
+import { askAbout } from "./playground-ask.js";
 
 const MESH = 36; // lines of the surface each way
 const TURN = 0.006; // radians in a frame
@@ -55,7 +56,7 @@ export function liftCard(scene, { found, signal }) {
 
   const load = latest(async () => {
     try {
-      lifted = await post("/api/playground/lift", { ...scene.request() }, signal);
+      lifted = await askAbout(scene, "lift", {}, signal);
       fill(trouble);
       draw();
     } catch (error) {

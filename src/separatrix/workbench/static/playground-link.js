@@ -2,13 +2,17 @@
  * A scene as the query of a link, and back.
  *
  * Points that a generator or a data set gave are named by it; others travel in the link: for each two whole numbers
- * of 16 bits, in steps of a power of ten above the least coordinate, and one byte for the class. `rounded` puts
- * points on those steps, so that a link gives exactly what is on the page.
+ * of 16 bits, in steps of a power of ten above the least coordinate, and one byte for the class. `roundPoints` puts
+ * points on those steps, so that a link gives exactly what is on the page. Where a few points are so far from the others
+ * that the steps would merge these, the coordinates are float64, and stay as they are.
  */
 import { base64, bytes } from "./api.js";
 
 const STEPS = 65_535;
 const HEAD = 18; // bytes: decimals of x and y, least x and y as whole numbers of steps
+const LARGEST = 1e9; // coordinate that the server takes
+const EXACT = 127; // in place of decimals: coordinates are float64
+const STEPS_OF_MOST = 1000; // the inner 80 % of the values must have as many steps
 const MOST_CLASSES = 20;
 const KINDS = { log: Number, linear: Number, integer: Number, switch: (text) => text === "1", choice: String };
 
@@ -21,11 +25,18 @@ function decimals(values) {
   const exact = Math.floor(15 - Math.log10(Math.max(1, Math.abs(low), Math.abs(high)))); // what a double can hold
   const most = Math.min(exact, decimalsFor(high - low + 1e-9));
   for (let few = Math.min(0, most); few < most; few++) if (values.every((value) => onStep(value, few) === value)) return few;
-  return most;
+  return isCoarse(values, 10 ** -most) ? EXACT : most;
+}
+
+/** Whether steps are large against the distances of most values, as where one is far away from all others. */
+function isCoarse(values, step) {
+  const sorted = Float64Array.from(values).sort();
+  const inner = sorted[Math.floor(0.9 * (sorted.length - 1))] - sorted[Math.ceil(0.1 * (sorted.length - 1))];
+  return inner > 0 && step > inner / STEPS_OF_MOST;
 }
 
 /** The nearest value with so many decimals. */
-export const onStep = (value, places) => (places >= 0 ? Number(value.toFixed(places)) : Math.round(value / 10 ** -places) * 10 ** -places);
+export const onStep = (value, places) => (places === EXACT ? value : places >= 0 ? Number(value.toFixed(places)) : Math.round(value / 10 ** -places) * 10 ** -places);
 
 /** Points on the steps of a link. @param {import("./playground-scene.js").Point[]} points */
 export function roundPoints(points) {
@@ -36,37 +47,53 @@ export function roundPoints(points) {
 
 /** @param {import("./playground-scene.js").Point[]} points @returns {string} base64url */
 export function pack(points) {
-  const data = new DataView(new ArrayBuffer(HEAD + 5 * points.length));
-  const axes = [0, 1].map((axis) => {
-    const values = points.map((point) => point[axis]);
-    const places = values.length ? decimals(values) : 0;
-    const steps = values.map((value) => (places >= 0 ? Math.round(value * 10 ** places) : Math.round(value / 10 ** -places)));
-    return { places, steps, least: steps.reduce((a, b) => Math.min(a, b), steps[0] ?? 0) };
-  });
+  const axes = [0, 1].map((axis) => stepsOf(points.map((point) => point[axis])));
+  const { starts, size } = layout(axes);
+  const data = new DataView(new ArrayBuffer(HEAD + size * points.length));
   axes.forEach(({ places, least }, axis) => {
     data.setInt8(axis, places);
     data.setFloat64(2 + 8 * axis, least);
   });
   points.forEach((point, row) => {
-    axes.forEach(({ steps, least }, axis) => data.setUint16(HEAD + 5 * row + 2 * axis, Math.min(STEPS, steps[row] - least)));
-    data.setUint8(HEAD + 5 * row + 4, point[2]);
+    const at = HEAD + size * row;
+    axes.forEach(({ places, steps, least }, axis) => {
+      if (places === EXACT) data.setFloat64(at + starts[axis], point[axis]);
+      else data.setUint16(at + starts[axis], Math.min(STEPS, steps[row] - least));
+    });
+    data.setUint8(at + size - 1, point[2]);
   });
   return base64(new Uint8Array(data.buffer)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** The values of an axis as whole numbers of steps, and the least of them. */
+function stepsOf(values) {
+  const places = values.length ? decimals(values) : 0;
+  if (places === EXACT) return { places, steps: [], least: 0 };
+  const steps = values.map((value) => (places >= 0 ? Math.round(value * 10 ** places) : Math.round(value / 10 ** -places)));
+  return { places, steps, least: steps.reduce((a, b) => Math.min(a, b), steps[0] ?? 0) };
+}
+
+/** Where the coordinates of a point begin among its bytes, and how many it has. */
+function layout(axes) {
+  const [across, up] = axes.map(({ places }) => (places === EXACT ? 8 : 2));
+  return { starts: [0, across], size: across + up + 1 };
 }
 
 /** @param {string} text @param {number} classes how many there are */
 export function unpack(text, classes) {
   const raw = readOr(() => bytes(text.replaceAll("-", "+").replaceAll("_", "/")), "its points are damaged");
   const data = new DataView(raw.buffer);
-  const count = (raw.length - HEAD) / 5;
-  require(Number.isInteger(count) && count >= 0 && count <= 5000, "its points are cut off");
+  require(raw.length >= HEAD, "its points are cut off");
   const axes = [0, 1].map((axis) => ({ places: data.getInt8(axis), least: data.getFloat64(2 + 8 * axis) }));
-  require(axes.every(({ places, least }) => Math.abs(places) <= 12 && Number.isSafeInteger(least)), "its points are damaged");
+  require(axes.every(({ places, least }) => (places === EXACT || Math.abs(places) <= 12) && Number.isSafeInteger(least)), "its points are damaged");
+  const { starts, size } = layout(axes), count = (raw.length - HEAD) / size;
+  require(Number.isInteger(count) && count >= 0 && count <= 5000, "its points are cut off");
   return Array.from({ length: count }, (_, row) => {
-    const label = data.getUint8(HEAD + 5 * row + 4);
+    const begin = HEAD + size * row, label = data.getUint8(begin + size - 1);
     require(label < classes, "a point has a class that is not there");
-    const at = ({ places, least }, axis) => fromSteps(least + data.getUint16(HEAD + 5 * row + 2 * axis), places);
-    return [at(axes[0], 0), at(axes[1], 1), label];
+    const places = axes.map((axis, i) => (axis.places === EXACT ? data.getFloat64(begin + starts[i]) : fromSteps(axis.least + data.getUint16(begin + starts[i]), axis.places)));
+    require(places.every((value) => Math.abs(value) <= LARGEST), "its points are damaged");
+    return [...places, label];
   });
 }
 

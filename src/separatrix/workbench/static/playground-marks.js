@@ -30,16 +30,15 @@ export function mark(index, size = 14) {
 /** A class's mark, to be put on a canvas many times: a picture and half of its side, in CSS pixels; hollow for a test point. */
 export function stampOf(index, size, ratio, edge, { hollow = false, ringed = null } = {}) {
   const half = Math.ceil((1.45 * size + 1) * ratio) / ratio;
-  const picture = document.createElement("canvas");
-  picture.width = picture.height = Math.round(2 * half * ratio);
-  const context = picture.getContext("2d");
+  const side = Math.round(2 * half * ratio), canvas = new OffscreenCanvas(side, side);
+  const context = canvas.getContext("2d");
   context.scale(ratio, ratio);
   outline(context, index, half, half, hollow ? 0.85 * size : size);
   Object.assign(context, { fillStyle: hollow ? edge : classColour(index), strokeStyle: hollow ? classColour(index) : edge, lineWidth: hollow ? 2 : 1.2 });
   context.fill();
   context.stroke();
   if (ringed) ring(context, half, half, size + 0.4, ringed, 0.8);
-  return { picture, half };
+  return { picture: canvas.transferToImageBitmap(), half }; // a canvas would be copied each time that it is put
 }
 
 /** The corners of a class's mark around a place; none: a circle. */

@@ -2,7 +2,7 @@
  * The model, its parameters, how its answers are put together; the facts of its fit.
  */
 import { button, choice, slider, toggle } from "./controls.js";
-import { fill, h } from "./dom.js";
+import { fill, h, setText } from "./dom.js";
 import { counts } from "./playground-scene.js";
 
 /** Rules in words that fit a narrow list. */
@@ -87,13 +87,21 @@ export function factsCard(onMore) {
     if (now !== shownNotes) fill(notes, sentences.map((sentence) => h("p", { class: kind }, sentence)));
     shownNotes = now;
   }
+  function list(found) {
+    if (facts.children.length !== found.length) fill(facts, found.map(() => h("div", {}, h("dt", {}), h("dd", {}))));
+    found.forEach(({ title, value }, i) => {
+      const [term, words] = facts.children[i].children;
+      setText(term, capital(title));
+      setText(words, value);
+    });
+  }
   return {
     element: h("section", { class: "card facts-card", "aria-label": "What the fit found" }, h("h2", {}, "What the fit found"), facts, notes, more),
     show: (answer) => {
       offered = answer.more ?? null;
       more.hidden = !offered;
       if (offered) more.textContent = `Go on to ${offered.words}`;
-      fill(facts, answer.facts.map(({ title, value }) => h("div", {}, h("dt", {}, capital(title)), h("dd", {}, value))));
+      list(answer.facts);
       note("note", answer.warnings);
     },
     /** Nothing to say, and why. */

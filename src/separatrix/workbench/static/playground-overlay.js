@@ -142,22 +142,23 @@ function arrow(context, [ax, ay], [bx, by], colour, width, dash) {
 /** One and two deviations around the mean of each class. */
 export function drawEllipses(context, plane, ellipses) {
   context.save();
-  for (const { mean, covariance: [[a, b], [, d]], colour } of ellipses) {
-    const middle = (a + d) / 2, apart = Math.hypot((a - d) / 2, b);
-    const turn = Math.atan2(2 * b, a - d) / 2;
-    const axes = [Math.sqrt(Math.max(0, middle + apart)), Math.sqrt(Math.max(0, middle - apart))];
-    for (const deviations of [1, 2]) {
-      context.beginPath();
-      for (let i = 0; i <= 72; i++) {
-        const angle = (2 * Math.PI * i) / 72;
-        const [u, v] = [deviations * axes[0] * Math.cos(angle), deviations * axes[1] * Math.sin(angle)];
-        const [px, py] = plane.pixel(mean[0] + u * Math.cos(turn) - v * Math.sin(turn), mean[1] + u * Math.sin(turn) + v * Math.cos(turn));
-        if (i) context.lineTo(px, py);
-        else context.moveTo(px, py);
-      }
-      Object.assign(context, { strokeStyle: colour, lineWidth: deviations === 1 ? 2.2 : 1.3 });
-      context.stroke();
-    }
+  for (const { colour, width, places } of ellipses.flatMap((one) => ellipseLines(plane, one))) {
+    context.beginPath();
+    places.forEach(([px, py], i) => (i ? context.lineTo(px, py) : context.moveTo(px, py)));
+    Object.assign(context, { strokeStyle: colour, lineWidth: width });
+    context.stroke();
   }
   context.restore();
+}
+
+/** The lines at one and two deviations of a class, in pixels. */
+export function ellipseLines(plane, { mean, covariance: [[a, b], [, d]], colour }) {
+  const middle = (a + d) / 2, apart = Math.hypot((a - d) / 2, b);
+  const turn = Math.atan2(2 * b, a - d) / 2;
+  const axes = [Math.sqrt(Math.max(0, middle + apart)), Math.sqrt(Math.max(0, middle - apart))];
+  return [1, 2].map((deviations) => ({ colour, width: deviations === 1 ? 2.2 : 1.3, places: Array.from({ length: 73 }, (_, i) => {
+    const angle = (2 * Math.PI * i) / 72;
+    const [u, v] = [deviations * axes[0] * Math.cos(angle), deviations * axes[1] * Math.sin(angle)];
+    return plane.pixel(mean[0] + u * Math.cos(turn) - v * Math.sin(turn), mean[1] + u * Math.sin(turn) + v * Math.cos(turn));
+  }) }));
 }

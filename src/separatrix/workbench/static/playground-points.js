@@ -4,7 +4,7 @@
  * All marks are on a layer that is drawn again only when the points or the view change: while a slider is dragged, only
  * the rings and crosses are new, and a path for each of 2,000 points takes longer than a frame.
  */
-import { plain } from "./colours.js";
+import { plain, scheme } from "./colours.js";
 import { crosses, ring, rings, stampOf } from "./playground-marks.js";
 
 const CROWDED = 600; // points among which rings would hide each other
@@ -14,6 +14,7 @@ export class PointLayer {
   constructor() {
     this.layer = document.createElement("canvas");
     this.of = []; // what is on the layer
+    this.stamps = { of: "", made: new Map() }; // marks by class and kind
   }
 
   /** @param {CanvasRenderingContext2D} context @param {import("./plane.js").Plane} plane @param {number} ratio */
@@ -22,7 +23,7 @@ export class PointLayer {
     const { ink } = plain();
     const crowded = points.length > CROWDED, fade = crowded && support.size > 0;
     const size = (crowded ? 3.2 : 4.6) * (plane.large ? 1.2 : 1) * (plane.width < 330 ? 0.75 : 1);
-    const put = stamper(plane, size, ratio);
+    const put = this.stamper(plane, size, ratio);
     this.renew(plane, size, ratio, put);
     context.globalAlpha = fade ? FADED : 1;
     if (points.length) context.drawImage(this.layer, 0, 0, plane.width, plane.height);
@@ -59,17 +60,19 @@ export class PointLayer {
       ring(context, px, py, size + 8, plain().mark, 2.5);
     }
   }
-}
 
-/** Puts the mark of a point on a canvas, on whole pixels; each mark is painted once. */
-function stamper(plane, size, ratio) {
-  const { points, test } = plane.shown, { ground } = plain();
-  const stamps = new Map();
-  const onPixel = (at, stamp) => Math.round((at - stamp.half) * ratio) / ratio;
-  return (context, row, ringed = null) => {
-    const [x, y, c] = points[row], hollow = test.has(row), key = `${c}${hollow}${ringed}`;
-    if (!stamps.has(key)) stamps.set(key, stampOf(c, size, ratio, ground, { hollow, ringed }));
-    const [px, py] = plane.pixel(x, y), stamp = stamps.get(key);
-    context.drawImage(stamp.picture, onPixel(px, stamp), onPixel(py, stamp), 2 * stamp.half, 2 * stamp.half);
-  };
+  /** Puts the mark of a point on a canvas, on whole pixels; each mark is painted once. */
+  stamper(plane, size, ratio) {
+    const { points, test } = plane.shown, { ground } = plain();
+    const of = `${scheme()} ${size} ${ratio}`;
+    if (this.stamps.of !== of) this.stamps = { of, made: new Map() };
+    const { made } = this.stamps;
+    const onPixel = (at, stamp) => Math.round((at - stamp.half) * ratio) / ratio;
+    return (context, row, ringed = null) => {
+      const [x, y, c] = points[row], hollow = test.has(row), key = 4 * c + 2 * hollow + Boolean(ringed);
+      if (!made.has(key)) made.set(key, stampOf(c, size, ratio, ground, { hollow, ringed }));
+      const [px, py] = plane.pixel(x, y), stamp = made.get(key);
+      context.drawImage(stamp.picture, onPixel(px, stamp), onPixel(py, stamp), 2 * stamp.half, 2 * stamp.half);
+    };
+  }
 }

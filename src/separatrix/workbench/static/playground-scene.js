@@ -107,7 +107,12 @@ export class Scene {
 
   /** Rows that are held out: by the place of each point, so that an edit does not move the others. */
   get test() {
-    if (!this.share) return [];
+    const of = [this.share, this.out, this.points];
+    if (!this.held || of.some((part, i) => part !== this.held.of[i])) this.held = { of, rows: this.share ? this.drawTest() : [] };
+    return this.held.rows;
+  }
+
+  drawTest() {
     const out = new Set(this.out);
     return this.points.flatMap((point, row) => (!out.has(row) && chance(point) < this.share ? [row] : []));
   }
@@ -150,7 +155,10 @@ export class Scene {
   }
 
   /** How many classes have points. */
-  present() { return new Set(this.points.map((point) => point[2])).size; }
+  present() {
+    if (this.counted?.points !== this.points) this.counted = { points: this.points, classes: new Set(this.points.map((point) => point[2])).size };
+    return this.counted.classes;
+  }
 
   /** The window around all points. @returns {Window} */
   around() {
@@ -170,7 +178,7 @@ export class Scene {
   /** The points as the server reads them; kept while they and the names of the classes are the same. */
   get labelled() {
     const { points, classes } = this;
-    if (this.sent?.points !== points || this.sent.classes !== classes) this.sent = { points, classes, rows: points.map(([x, y, c]) => [x, y, classes[c]]) };
+    if (this.sent?.points !== points || this.sent.classes !== classes) this.sent = { points, classes, rows: points.map(([x, y, c]) => [x, y, classes[c]]), key: crypto.randomUUID(), known: false };
     return this.sent.rows;
   }
 

@@ -1,11 +1,12 @@
 /**
  * A scene as one file: a page that opens anywhere without a server, or an SVG.
  */
-import { post } from "./api.js";
 import { classColour, plain } from "./colours.js";
 import { words } from "./controls.js";
+import { askAbout } from "./playground-ask.js";
 import { ticks } from "./playground-axes.js";
 import { cornersOf } from "./playground-marks.js";
+import { ellipseLines } from "./playground-overlay.js";
 import { escaped, pageFile } from "./share-file.js";
 
 const MODULES = ["share-page", "plane", "playground-picture", "playground-overlay", "playground-axes", "playground-marks", "playground-points", "playground-legend", "contours", "colours", "dom", "api", "controls"];
@@ -16,28 +17,34 @@ const COARSE = 60; // cells along a side of a step's picture
 
 /** Steps for the page: weights of a linear model, pictures of a kernel machine, at most as many as fit. */
 async function stepsOf(scene, signal) {
-  if (!scene.kind.steps || scene.rule !== "predict") return null;
+  if (!scene.kind.steps || scene.rule !== "predict" || (scene.kind.steps === "pairs" && scene.present() > 2)) return null;
   let found;
   try {
-    found = await post("/api/playground/steps", scene.request(), signal);
+    found = await askAbout(scene, "steps", {}, signal);
   } catch {
-    return null; // such as an SVM of three classes: the page has none then
+    return null; // such as a fit that fails: the page has none then
   }
   const last = found.steps.length - 1, most = found.kernel ? MOST_PICTURES : MOST_STEPS;
   const chosen = [...new Set(Array.from({ length: Math.min(last, most) + 1 }, (_, i) => Math.round((i * last) / Math.max(1, Math.min(last, most)))))];
   const steps = [];
   for (const number of chosen) {
     const { W, b, message, row, other, support } = found.steps[number];
-    const picture = found.kernel ? await post("/api/playground/step", { ...scene.request(), window: scene.view, grid: COARSE, step: number }, signal) : null;
+    const picture = found.kernel ? await askAbout(scene, "step", { window: scene.view, grid: COARSE, step: number }, signal) : null;
     steps.push({ number, W, b, message, row, other, support: picture?.support ?? support ?? [], picture });
   }
   return { steps, last, labels: found.labels, margins: scene.kind.steps !== "mistakes" };
 }
 
+/** The value of a parameter as the page says it. */
+function inWords({ kind, choices }, value) {
+  if (kind === "switch") return value ? "yes" : "no";
+  return kind === "choice" ? choices.find((one) => one.value === value)?.title ?? String(value) : words(value);
+}
+
 /** What the page shows. */
 export async function sceneData(scene, answer, story, signal) {
   const { kind, parameters } = scene;
-  const named = kind.parameters.filter(({ name }) => name in parameters).map((one) => [one.title, typeof parameters[one.name] === "number" ? words(parameters[one.name]) : String(parameters[one.name])]);
+  const named = kind.parameters.filter(({ name }) => name in parameters).map((one) => [one.title, inWords(one, parameters[one.name])]);
   const { milliseconds, warnings, command, ...shown } = answer;
   return {
     title: story?.title ?? kind.title, text: story?.text ?? kind.caption, model: kind.title, parameters: named,
@@ -70,6 +77,9 @@ export function asSvg(plane) {
     stroke(picture.idle, quiet, 1, "1.5 4");
     stroke(picture.margins, quiet, 1.25, "6 4");
     stroke(picture.lines, ink, 2, "");
+    for (const { colour, width: thick, places } of picture.ellipses.flatMap((one) => ellipseLines(plane, one))) {
+      put(`<polyline points="${places.map((at_) => at_.map(n).join(",")).join(" ")}" fill="none" stroke="${colour}" stroke-width="${thick}"/>`);
+    }
   }
   shown.points.forEach(([x, y, c], row) => {
     const [px, py] = plane.pixel(x, y), corners = cornersOf(c), size = shown.points.length > 600 ? 3.2 : 4.6;

@@ -1,10 +1,11 @@
 /**
  * Learning watched step by step: mistake by mistake, down the subgradient, or pair by pair of an SVM.
  */
-import { latest, post } from "./api.js";
+import { latest } from "./api.js";
 import { contours } from "./contours.js";
 import { button, choice, problem, words } from "./controls.js";
 import { fill, h, svg } from "./dom.js";
+import { askAbout } from "./playground-ask.js";
 import { chart } from "./playground-chart.js";
 import { linearRegions, regions } from "./playground-picture.js";
 
@@ -59,7 +60,7 @@ export function stepsCard(scene, { show, signal }) {
   const load = latest(async () => {
     if (scene.step === null || !scene.kind.steps || scene.present() < 2) return;
     try {
-      const answer = await post("/api/playground/steps", scene.request(), signal);
+      const answer = await askAbout(scene, "steps", {}, signal);
       if (scene.step === null) return;
       found = answer;
       fill(message);
@@ -80,7 +81,7 @@ export function stepsCard(scene, { show, signal }) {
   const ask = latest(async (step) => {
     try {
       const window = scene.view;
-      const answer = await post("/api/playground/step", { ...scene.request(), window, grid: 100, step }, signal);
+      const answer = await askAbout(scene, "step", { window, grid: 100, step }, signal);
       if (scene.step === null || !found?.steps[step]) return;
       const now = regions(answer, window);
       const before = drawn?.step === step - 1 && String(drawn.now.window) === String(window) ? drawn.now : null;
@@ -130,7 +131,7 @@ export function stepsCard(scene, { show, signal }) {
     const passes = Math.max(1, ...found.steps.map((step) => step.pass ?? 1));
     const counted = new Array(passes).fill(0);
     for (const step of found.steps.slice(1)) counted[(step.pass ?? 1) - 1] += 1;
-    return counted;
+    return found.stop === "clean pass" && !found.more ? [...counted, 0] : counted; // the pass that ended it has no step
   }
 
   function go(wanted) {

@@ -1,19 +1,19 @@
 /**
  * Stories: prepared scenes with a sentence for each step, by arrow keys in front of a room.
  */
-import { button } from "./controls.js";
+import { button, percent } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { STORIES } from "./stories.js";
 
 const CARDS = { compare: ".compare-card", lift: ".lift-card", steps: ".steps-part", test: ".test-card" };
 
 /**
- * @param {{start: (query: Record<string, string>, before: () => void) => Promise<void>, steps: any, lift: any, on: Function, address: (query: string) => void, left: () => void}} options
+ * @param {{start: (query: Record<string, string>, before: () => void) => Promise<void>, steps: any, lift: any, compare: any, on: Function, address: (query: string) => void, left: () => void}} options
  */
-export function storyPlayer({ start, steps, lift, on, address, left }) {
+export function storyPlayer({ start, steps, lift, compare, on, address, left }) {
   let story = null, at = 0, figures = {};
   let begun = null; // the step whose scene is the page's: answers to questions from before have other figures
-  const opener = h("select", { class: "story-opener", "aria-label": "Stories", data: { test: "stories" }, on: { change: () => { if (opener.value) open(opener.value, 0); } } },
+  const opener = h("select", { class: "story-opener", "aria-label": "Stories", data: { test: "stories" }, on: { change: () => { if (opener.value) begin(opener.value); } } },
     h("option", { value: "" }, "Stories …"), STORIES.map(({ key, title }) => h("option", { value: key }, title)));
   const title = h("h2", {});
   const text = h("p", { class: "story-text", role: "status", "aria-live": "polite", data: { test: "story-text" } });
@@ -25,6 +25,12 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
     h("div", { class: "story-head" }, title, full, button("Leave", () => close(), "quiet small", { data: { test: "story-leave" } })),
     text, h("div", { class: "story-foot row" }, back, next, count));
   const page = () => element.closest(".page-playground");
+
+  /** A story that was chosen from the list: there, the arrow keys would go to another one. */
+  function begin(key) {
+    open(key);
+    next.focus({ preventScroll: true });
+  }
 
   async function open(key, step = 0) {
     story = STORIES.find((one) => one.key === key) ?? STORIES[0];
@@ -48,10 +54,18 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
     lift.shut();
     if (page()) page().dataset.look = step.look ?? "plane";
     await start(step.query, () => { begun = step; });
+    if (step.shared) compare.share(step.shared);
     if (!story || story.steps[at] !== step) return; // another step was wanted meanwhile
     if (step.lift) lift.start(step.lift);
     if (step.play) steps.play();
-    if (step.look && !page()?.classList.contains("lecture")) document.querySelector(CARDS[step.look])?.scrollIntoView({ block: "nearest" });
+    if (step.look && !page()?.classList.contains("lecture")) reveal(document.querySelector(CARDS[step.look]));
+  }
+
+  /** Bring a card into sight, below the sentence, which stays at the top. */
+  function reveal(card) {
+    if (!card) return;
+    card.style.setProperty("scroll-margin-top", `${element.getBoundingClientRect().height + parseFloat(getComputedStyle(element).top || "0") + 12}px`);
+    card.scrollIntoView({ block: "nearest" });
   }
 
   /** The sentence, with the figures of the fit once they are there. */
@@ -62,8 +76,8 @@ export function storyPlayer({ start, steps, lift, on, address, left }) {
   /** The figures of a fit that has arrived; `asked` is the step of its question. */
   function take(answer, asked) {
     if (!story || !asked || asked !== begun || answer.unfinished) return;
-    const percent = (pair) => (pair ? `${((100 * pair[0]) / pair[1]).toFixed(1)} %` : "…");
-    figures = { train: percent(answer.errors.train), test: percent(answer.errors.test), mistakes: answer.facts.find(({ title: one }) => one === "mistakes while learning")?.value };
+    const share = (pair) => (pair ? percent(pair) : "…");
+    figures = { train: share(answer.errors.train), test: share(answer.errors.test), mistakes: answer.facts.find(({ title: one }) => one === "mistakes while learning")?.value };
     say();
   }
 

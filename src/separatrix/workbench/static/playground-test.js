@@ -1,9 +1,10 @@
 /**
  * Training and test: how many points are held out, both errors live, and a strip of errors along one slider.
  */
-import { latest, post } from "./api.js";
-import { choice, segments, words } from "./controls.js";
+import { latest } from "./api.js";
+import { choice, percent, segments, words } from "./controls.js";
 import { fill, h, svg } from "./dom.js";
+import { askAbout } from "./playground-ask.js";
 
 const SHARES = [["0", "None"], ["0.3", "30 %"], ["0.5", "50 %"]];
 const WIDE = 300, HIGH = 96, EDGE = 4;
@@ -74,7 +75,7 @@ export function testCard(scene, signal) {
     const missing = positions().filter((value) => !known.has(value)).sort((a, b) => distance(a) - distance(b)).slice(0, name === "n_neighbors" ? VALUES : AT_ONCE); // all k come from one search
     if (!missing.length) return;
     try {
-      const { errors: found } = await post("/api/playground/sweep", { ...scene.request(), name, values: missing }, signal);
+      const { errors: found } = await askAbout(scene, "sweep", { name, values: missing }, signal);
       if (mine !== about || closed) return;
       for (const one of found) known.set(one.value, one);
       draw();
@@ -109,10 +110,10 @@ export function testCard(scene, signal) {
       svg("path", { d: dots("test"), class: "strip-dots strip-test" }), svg("path", { d: dots("test"), class: "strip-dots strip-holes" }));
     drawing.dataset.known = String(found.length);
     const best = found.filter(({ test }) => test !== null).reduce((least, one) => (!least || one.test < least.test ? one : least), null);
-    drawing.setAttribute("aria-label", `Error against ${name}: ${found.length} values${best ? `, least test error ${percent(best.test)} at ${words(best.value)}` : ""}`);
+    drawing.setAttribute("aria-label", `Error against ${name}: ${found.length} values${best ? `, least test error ${ratio(best.test)} at ${words(best.value)}` : ""}`);
     const { least, most } = own;
-    ends.textContent = `${words(least)} to ${words(most)}, errors 0 to ${percent(highest)}`;
-    fill(key, h("i", { class: "strip-sign strip-train" }), "training", scene.share ? [h("i", { class: "strip-sign strip-test" }), `test${best ? `, least ${percent(best.test)} at ${words(best.value)}` : ""}`] : ", hold points out to see the other");
+    ends.textContent = `${words(least)} to ${words(most)}, errors 0 to ${ratio(highest)}`;
+    fill(key, h("i", { class: "strip-sign strip-train" }), "training", scene.share ? [h("i", { class: "strip-sign strip-test" }), `test${best ? `, least ${ratio(best.test)} at ${words(best.value)}` : ""}`] : ", hold points out to see the other");
   }
 
   scene.onChange((change) => { if (change !== "class" && change !== "step" && change !== "view") follow(); });
@@ -125,7 +126,7 @@ export function testCard(scene, signal) {
     take: (answer, mark) => {
       const { train, test } = answer.errors;
       if (answer.unfinished) fill(errors, "Not finished");
-      else fill(errors, h("span", {}, "training ", h("b", {}, percent(train[0] / train[1]))), test ? h("span", {}, "test ", h("b", {}, percent(test[0] / test[1]))) : null);
+      else fill(errors, h("span", {}, "training ", h("b", {}, percent(train))), test ? h("span", {}, "test ", h("b", {}, percent(test))) : null);
       const { value } = mark;
       if (value === undefined || mark.about !== about || answer.unfinished || scene.rule !== "predict") return;
       known.set(value, { value, train: train[0] / train[1], test: test ? test[0] / test[1] : null });
@@ -135,4 +136,4 @@ export function testCard(scene, signal) {
   };
 }
 
-const percent = (value) => `${(100 * value).toFixed(1)} %`;
+const ratio = (value) => `${(100 * value).toFixed(1)} %`;

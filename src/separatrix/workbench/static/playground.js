@@ -7,6 +7,7 @@ import { onScheme } from "./colours.js";
 import { button, inOneLine, problem, toast } from "./controls.js";
 import { fill, h, makeListeners } from "./dom.js";
 import { Plane } from "./plane.js";
+import { askAbout } from "./playground-ask.js";
 import { compareCard } from "./playground-compare.js";
 import { dataCard } from "./playground-data.js";
 import { exportCard } from "./playground-export.js";
@@ -65,7 +66,7 @@ function build(view, scene, on, signal) {
   const compare = compareCard(scene, signal);
   const lift = liftCard(scene, { found: () => shown?.found ?? null, signal });
   const story = storyPlayer({
-    start: (query, before) => begin(new URLSearchParams(query), before), steps, lift, on, left: remember,
+    start: (query, before) => begin(new URLSearchParams(query), before), steps, lift, compare, on, left: remember,
     address: (query) => { history.replaceState(null, "", `#/playground?${query}`); held = location.hash; },
   });
   const unfinished = h("div", { class: "unfinished", role: "status", hidden: true, data: { test: "unfinished" } },
@@ -107,7 +108,7 @@ function build(view, scene, on, signal) {
     finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
-      const answer = await post(`/api/playground/${route}`, { ...scene.request(), window, grid: coarse ? COARSE : GRID, quick }, signal);
+      const answer = await askAbout(scene, route, { window, grid: coarse ? COARSE : GRID, quick }, signal);
       const trip = performance.now() - begun;
       return () => { if (!closed && scene.present() > 1) accept(answer, { points, classes, window, mark, coarse }, trip); };
     } catch (error) {

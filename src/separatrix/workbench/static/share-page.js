@@ -6,6 +6,7 @@ import { words } from "./controls.js";
 import { onScheme } from "./colours.js";
 import { Plane } from "./plane.js";
 import { legend } from "./playground-legend.js";
+import { mark } from "./playground-marks.js";
 import { linearRegions, picture, regions, wrongRows } from "./playground-picture.js";
 
 /** @param {HTMLElement} view @param {any} data */
@@ -17,9 +18,11 @@ export function open(view, data) {
   let shown = { found: fitted, ...ends };
   const about = h("p", { class: "caption shared-place", data: { test: "shared-place" } }, "Move over the plane to read it.");
   const sentence = h("p", { class: "step-message", data: { test: "shared-step" } });
+  const classes = h("ul", { class: "legend shared-classes", "aria-label": "Classes", data: { test: "shared-classes" } });
   const facts = data.answer.facts.map(({ title, value }) => h("div", {}, h("dt", {}, title), h("dd", {}, value)));
 
   function draw() {
+    fill(classes, data.classes.map((name, c) => (data.points.some((point) => point[2] === c) ? h("li", {}, mark(c), h("span", { dir: "auto" }, name)) : null)));
     const { found, support, wrong, row, other } = shown;
     plane.show({ picture: picture(found, data.classes), points: data.points, names: data.names, window: data.view, support, wrong, row, other, test: new Set(data.test), out: new Set(data.out) });
     signs.show(plane.shown.picture, shown, { test: data.test.length, out: data.out.length, equal: data.equal });
@@ -52,7 +55,7 @@ export function open(view, data) {
   fill(view,
     h("h1", {}, data.title), h("p", { class: "story-text" }, data.text),
     h("div", { class: "shared-columns" },
-      h("section", { class: "card plane-card" }, h("div", { class: "plane-box" }, plane.canvas), about, signs.element, count ? [h("label", {}, "Steps of learning", slider), sentence] : null),
+      h("section", { class: "card plane-card" }, h("div", { class: "plane-box" }, plane.canvas), about, classes, signs.element, count ? [h("label", {}, "Steps of learning", slider), sentence] : null),
       h("section", { class: "card facts-card" }, h("h2", {}, data.model),
         h("dl", { class: "facts" }, data.parameters.map(([title, value]) => h("div", {}, h("dt", {}, title), h("dd", {}, value))), facts),
         data.warnings.map((warning) => h("p", { class: "note" }, warning)),

@@ -2,7 +2,8 @@
  * Prepared scenes for a lecture. A step is a sentence, the query of a scene, and what to look at.
  *
  * {train}, {test} and {mistakes} in a sentence become the figures of the fit that is shown, so that no sentence can claim
- * what the plane does not show. `look`: the card that matters; `play`: whether its steps run by themselves.
+ * what the plane does not show. `look`: the card that matters; `shared`: the slider
+ * that all planes share; `play`: whether its steps run by themselves.
  */
 import { pack } from "./playground-link.js";
 
@@ -26,7 +27,7 @@ const THREE = { make: make("blobs3", 90, 0.35, 1) };
 const SLANTED = { make: make("gaussians", 300, 0.2, 3) };
 const COSTS = { make: make("gaussians", 240, 0.9, 5) };
 
-/** @type {{key: string, title: string, steps: {text: string, query: Record<string, string>, look?: "compare"|"lift"|"steps"|"test", lift?: string, play?: boolean}[]}[]} */
+/** @type {{key: string, title: string, steps: {text: string, query: Record<string, string>, look?: "compare"|"lift"|"steps"|"test", shared?: string, lift?: string, play?: boolean}[]}[]} */
 export const STORIES = [
   {
     key: "xor", title: "XOR defeats the line",
@@ -99,7 +100,7 @@ export const STORIES = [
       { text: "Two overlapping classes and equal costs: {train} wrong, about as many on either side.", query: { ...COSTS, model: "logistic" } },
       { text: "A mistake on class b costs 5: the boundary moves away from b. More points are wrong ({train}), but the dear mistakes are fewer.", query: { ...COSTS, model: "logistic", "p.cost": "5" } },
       { text: "Now a mistake on b costs a fifth, and the boundary moves the other way: {train} wrong.", query: { ...COSTS, model: "logistic", "p.cost": "0.2" } },
-      { text: "The same cost moves other models in the same direction. Drag the shared slider.", query: { ...COSTS, model: "logistic", "p.cost": "5", ...beside(["svm", { kernel: "linear", cost: 5 }], ["svm", { kernel: "rbf", gamma: 0.5, cost: 5 }]) }, look: "compare" },
+      { text: "The same cost moves other models in the same direction. Drag the shared slider.", query: { ...COSTS, model: "logistic", "p.cost": "5", ...beside(["svm", { kernel: "linear", cost: 5 }], ["svm", { kernel: "rbf", gamma: 0.5, cost: 5 }]) }, look: "compare", shared: "cost" },
     ],
   },
 ];
