@@ -14,7 +14,8 @@ from separatrix.data.data_table import Category, ColumnSpec, DataTable
 from separatrix.data.dates import OR, SERIAL, are_serials, find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
-from separatrix.data.numerals import BOOLEANS, find_boolean, split_unit
+from separatrix.data.numerals import BOOLEANS, find_boolean
+from separatrix.data.units import split_unit
 from separatrix.errors import DataError
 from separatrix.types import Vector
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from separatrix.data.dataset import Dataset
+from separatrix.data.encodings import note_encoding
 from separatrix.data.formats.columns import TableContents
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import scan_rows
@@ -44,7 +45,9 @@ def scan_json_lines(
         raise source.error(found="nothing", expected="at least one object")
     source.require_limit("values", len(records) * len(names))
     rows = ([record.get(name) for name in names] for record in records)
-    return scan_rows(source, list(names), rows, how=how, **options)
+    contents = scan_rows(source, list(names), rows, how=how, **options)
+    notes = (*note_encoding(source.encoding, encoding), *contents.notes)
+    return contents._replace(notes=notes)
 
 
 def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:

@@ -9,7 +9,8 @@ import numpy as np
 from separatrix.data.data_table import DROPPED, KEPT, NUMERIC, ColumnSpec
 from separatrix.data.dates import FORMATS as DATE_FORMATS
 from separatrix.data.dates import are_formats
-from separatrix.data.numerals import BOOLEANS, is_convention
+from separatrix.data.numerals import BOOLEANS
+from separatrix.data.units import is_convention
 from separatrix.estimators.table_blocks import (
     PARTS,
     PERIODS,
