@@ -31,6 +31,9 @@ BOOLEANS = (
     *(("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on")),
     *(("nein", "ja"), ("non", "oui"), ("falsch", "wahr"), ("faux", "vrai")),
 )
+TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
+"""0 and 1 for each word of false and true, in lower case."""
+
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
 )
@@ -228,10 +231,16 @@ def find_mixture(texts: Sequence[str]) -> str:
 
 
 def find_boolean(texts: Sequence[str]) -> tuple[str, str] | None:
-    """The words for false and true if there are only these, in any case.
+    """The words for false and true if there are only these, in any case or in several ways.
 
-    >>> find_boolean(["Yes", "no"]), find_boolean(["yes", "maybe"])
-    (('no', 'yes'), None)
+    >>> find_boolean(["Yes", "no"]), find_boolean(["yes", "maybe"]), find_boolean(["y", "t", "n"])
+    (('no', 'yes'), None, None)
+    >>> find_boolean(["TRUE", "yes", "1", "No", "0"])
+    ('false', 'true')
     """
     words = {text.casefold() for text in texts}
-    return next((pair for pair in BOOLEANS if words == set(pair)), None)
+    pair = next((pair for pair in BOOLEANS if words == set(pair)), None)
+    if pair is None and len(words) > 2 and words <= set(TRUTH):
+        clear = {TRUTH[word] for word in words if len(word) > 1}  # letters alone may be codes
+        return BOOLEANS[0] if len(clear) == 2 else None
+    return pair

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,10 +12,10 @@ import numpy as np
 
 from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
-from separatrix.data.dates import OR, SERIAL, are_serials, find_format, parse_dates
+from separatrix.data.dates import EPOCHS, OR, SERIAL, are_serials, find_epoch, find_format, parse_dates
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
-from separatrix.data.numerals import BOOLEANS, find_boolean
+from separatrix.data.numerals import TRUTH, find_boolean
 from separatrix.data.units import split_unit
 from separatrix.errors import DataError
 from separatrix.types import Vector
@@ -38,8 +39,11 @@ _DATE_NAME = re.compile(
     r"|.*[a-z](?:Date|Day)|.*(?:date|datum)",
     re.IGNORECASE,
 )
+_EPOCH_NAME = re.compile(
+    r".*(?:_at|_time|_ts|[a-z](?:At|Time))|(?:.*[_\s.-])?(?:time|ts|timestamp|modified|created|updated)",
+    re.IGNORECASE,
+)
 _SAMPLE = 1000  # different texts that decide about words and dates
-_TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
 _SOME_DATES = 0.3  # share of texts that are dates of one form, from which a note says so
 
 
@@ -255,9 +259,20 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
             f"{name}: looks like Excel's serial dates ({known[0]:g} is {_day_of(known[0])}), and is "
             f"left as a number: --date {name} reads it as a date"
         )
+    elif epoch := _is_time_name(name) and find_epoch(known):
+        seconds = values * EPOCHS[epoch]
+        first_day = np.datetime64(int(known[0] * EPOCHS[epoch]), "s")
+        notes.append(
+            f"{name}: {epoch}: {known[0]:.0f} is {first_day}; --number {shlex.quote(name)} keeps numbers"
+        )
+        return _Column(ColumnSpec(name, "date", epoch, epoch), seconds, notes=notes)
     notes += _note_missing_code(name, known)
     reason = f"{n - len(known):,} of {n:,} missing" if len(known) < n else ""
     return _Column(ColumnSpec(name, "number", "plain", reason), values, notes=notes)
+
+
+def _is_time_name(name: str) -> bool:
+    return bool(_DATE_NAME.fullmatch(name) or _EPOCH_NAME.fullmatch(name))
 
 
 def _note_rounded(name: str, known: Vector) -> list[str]:
@@ -324,7 +339,8 @@ def _text_role(name: str, category: Category, asked: str | None) -> _Column:
     if asked is None and (words := find_boolean(shown)):
         text = "/".join(words)
         spec = ColumnSpec(name, "boolean", text, f"{words[0]} and {words[1]}")
-        return _Column(spec, _boolean(category))
+        many = f"{name}: {distinct} ways to write false and true are read as these two"
+        return _Column(spec, _boolean(category), notes=[many] if distinct > 2 else ())
     if (format := find_format(shown, compact=asked == "date")) is not None:
         found = _take(parse_dates(values, format), category)
         lost = int(np.isnan(found).sum()) - int((codes < 0).sum())
@@ -369,7 +385,7 @@ def _word_role(
 
 def _boolean(category: Category) -> Vector:
     """0 and 1 for words of false and true, NaN for others."""
-    values = np.array([_TRUTH.get(text.casefold(), np.nan) for text in category.values])
+    values = np.array([TRUTH.get(text.casefold(), np.nan) for text in category.values])
     return _take(values, category)
 
 
