@@ -122,11 +122,12 @@ def scan_csv(
             "texts": layout.texts,
             "header": layout.header,
         }
-        choice = choose_columns(source, layout.names, target, features, **seen)  # type: ignore[arg-type]
+        choice = choose_columns(source, layout.columns, target, features, **seen)  # type: ignore[arg-type]
         table = read_columns(source, layout, choice, missing_label, "F" if by_columns else "C")
         table, repeated = drop_repeated_headers(table) if layout.header else (table, [])
         table, dropped = drop_unlabelled(table, choice.target)
-        notes = (*layout.notes, *note_encoding(source.encoding, encoding), *repeated, *dropped)
+        about = note_encoding(source.encoding, encoding)
+        notes = (*layout.notes, *about, *table.notes, *repeated, *dropped)
         return TableContents(replace(table, order=tuple(choice.used)), choice, notes, str(layout))
 
     try:
