@@ -172,10 +172,26 @@ def test_utf_32_is_detected(write):
     assert "UTF-32" in read_table(write(TABLE.encode("utf-32"))).reading
 
 
-def test_a_row_of_another_width_says_what_to_do(write):
-    with pytest.raises(DataFileError, match="fewer than 3 cells, expected 3") as refusal:
-        read_table(write(TABLE + "Total: 24 rows\n"))
+def test_footnotes_and_few_rows_of_another_width_are_set_aside_with_a_note(write):
+    lines = TABLE.splitlines()
+    footed = read_table(write("\n".join([*lines, "", "Total: 24 rows", "1) estimated"])))
+    assert footed.y.tolist() == read_table(write(TABLE, "once.csv")).y.tolist()
+    words = "2 lines have other than 3 cells and are set aside: 'Total: 24 rows', '1) estimated'"
+    assert words in footed.notes
+
+    long = read_table(write("\n".join([*lines[:9], lines[9] + ",more", *lines[10:]])))
+    assert (len(long.X), long.notes[0][:33]) == (23, "1 line has other than 3 cells and")
+
+
+def test_many_rows_of_another_width_or_rows_to_predict_are_an_error(write):
+    lines = TABLE.splitlines()
+    odd = [line + ",more" if i % 5 == 4 else line for i, line in enumerate(lines)]
+    with pytest.raises(DataFileError, match="more than 3 cells, expected 3") as refusal:
+        read_table(write("\n".join(odd)))
     assert "lines that are no rows must be deleted" in refusal.value.hint
+    specs = read_table(write(TABLE)).X.specs
+    with pytest.raises(DataFileError, match="fewer than 3 cells, expected 3"):
+        read_table(write(TABLE + "Total: 24 rows\n"), specs=specs, target=None)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -295,8 +311,8 @@ def test_lines_of_comment_among_the_rows_are_skipped_if_the_file_begins_with_som
     assert data.y.tolist() == once.y.tolist()
     assert roles(data) == roles(once)
     assert any("other lines that begin with # are skipped as well" in note for note in data.notes)
-    with pytest.raises(DataFileError, match="fewer than 3 cells"):
-        read_table(write("\n".join([*lines[:9], "# restarted", *lines[9:]]), "none.csv"))
+    aside = read_table(write("\n".join([*lines[:9], "# restarted", *lines[9:]]), "none.csv"))
+    assert "1 line has other than 3 cells and is set aside: '# restarted'" in aside.notes
 
 
 def test_a_workbook_whose_name_says_csv_is_read(tmp_path):

@@ -15,7 +15,7 @@ from separatrix.data.formats.rows import scan_rows
 from separatrix.data.numerals import is_number
 from separatrix.data.streams import ByteSource
 
-_QUOTED = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
+_QUOTED = r"'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.|\"\")*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE | re.DOTALL)
 _CELL = re.compile(rf"\s*({_QUOTED}|(?![\s'\"])[^,\t]*)\s*(,|\t|$)")
 _PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|(?![\s'\"])[^,]*)\s*(,|$)")
@@ -172,5 +172,5 @@ def _split_sparse(text: str, zero: list[str]) -> list[str] | None:
 
 def _unquote(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
+        return re.sub(rf"\\(.)|{text[0]}({text[0]})", r"\1\2", text[1:-1])
     return text

@@ -320,7 +320,9 @@ def _is_above_numbers(records: list[list[str]]) -> bool:
 
 def _lacks_a_name(records: list[list[str]]) -> bool:
     """Whether all rows have one cell more than the header."""
-    return len(records) > 1 and {len(row) - len(records[0]) for row in records[1:]} == {1}
+    if len(records) < 2 or len(records[0]) < 2:
+        return False
+    return {len(row) - len(records[0]) for row in records[1:]} == {1}
 
 
 def _add_name(records: list[list[str]]) -> str:

@@ -19,6 +19,7 @@ from separatrix.data.formats.layout import (
     note_cleaned,
     number_names,
 )
+from separatrix.data.formats.nested import flatten_nested
 from separatrix.data.limits import Limits
 from separatrix.data.streams import ByteSource
 from separatrix.errors import DataError
@@ -51,7 +52,9 @@ def scan_rows(
 def scan_arrow_table(source: ByteSource, table: Any, **options: Any) -> TableContents:
     """The columns of an Arrow table."""
     batches = lambda names: table.select(list(names)).to_batches(max_chunksize=_BATCH)  # noqa: E731
-    return collect_columns(source, table.schema, batches, **options)
+    schema, batches, notes = flatten_nested(table.schema, batches)
+    contents = collect_columns(source, schema, batches, **options)
+    return contents._replace(notes=(*notes, *contents.notes))
 
 
 def as_array(values: Sequence[Any]) -> Any:
