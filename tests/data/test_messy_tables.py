@@ -211,22 +211,27 @@ def test_json_of_columns_of_wrapped_rows_and_of_nested_objects(write, indent):
         assert len(data.y) == 24
 
 
-def test_nested_columns_of_parquet_are_left_out_with_a_note(tmp_path):
+def test_nested_columns_of_parquet_are_plain_columns_and_bytes_are_left_out(tmp_path):
     table = pa.table(
         {
             "size": [r[0] for r in ROWS],
-            "at": [{"x": 1}] * 24,
-            "tags": [[1, 2]] * 24,
+            "at": [{"x": i, "by": {"who": "ab"[i % 2]}} if i else None for i in range(24)],
+            "vector": [[i, 2 * i] if i else None for i in range(24)],
+            "tags": [["new"] * (i % 3) for i in range(24)],
             "raw": [b"\x00"] * 24,
             "class": [r[2] for r in ROWS],
         }
     )
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     data = read_table(tmp_path / "t.parquet")
-    assert roles(data) == {"size": "number"}
-    assert [note.split(":")[0] for note in data.notes] == ["at", "tags", "raw"]
-    with pytest.raises(DataFileError, match=r"found struct.* in 'at', expected numbers"):
-        read_table(tmp_path / "t.parquet", target="at")
+    numbers = dict.fromkeys(["size", "at.x", "vector.0", "vector.1"], "number")
+    assert roles(data) == numbers | {"at.by.who": "category", "tags": "category"}
+    assert [note.split(":")[0] for note in data.notes] == ["at", "vector", "tags", "raw"]
+    assert np.array(data.X[1:3])[:, 3:5].tolist() == [[1.0, 2.0], [2.0, 4.0]]
+    assert np.array(data.X[:1])[0].tolist()[1:5] == [None] * 4
+    again = read_table(tmp_path / "t.parquet", specs=data.X.specs, target=None)
+    np.testing.assert_array_equal(again.X.numbers, data.X.numbers)
+    assert read_table(tmp_path / "t.parquet", target="at.by.who").target == "at.by.who"
 
 
 def test_sheets_of_a_workbook(tmp_path):
