@@ -183,15 +183,18 @@ def test_footnotes_and_few_rows_of_another_width_are_set_aside_with_a_note(write
     assert (len(long.X), long.notes[0][:33]) == (23, "1 line has other than 3 cells and")
 
 
-def test_many_rows_of_another_width_or_rows_to_predict_are_an_error(write):
+def test_many_rows_of_another_width_or_some_among_rows_to_predict_are_an_error(write):
     lines = TABLE.splitlines()
     odd = [line + ",more" if i % 5 == 4 else line for i, line in enumerate(lines)]
     with pytest.raises(DataFileError, match="more than 3 cells, expected 3") as refusal:
         read_table(write("\n".join(odd)))
     assert "lines that are no rows must be deleted" in refusal.value.hint
     specs = read_table(write(TABLE)).X.specs
+    footed = read_table(write(TABLE + "\nTotal: 24 rows\n"), specs=specs, target=None)
+    assert len(footed.X) == 24
+    inside = "\n".join([*lines[:9], "Total: 8 rows", *lines[9:]])  # would shift the predictions
     with pytest.raises(DataFileError, match="fewer than 3 cells, expected 3"):
-        read_table(write(TABLE + "Total: 24 rows\n"), specs=specs, target=None)
+        read_table(write(inside), specs=specs, target=None)
 
 
 @pytest.mark.parametrize("indent", [None, 2])

@@ -191,9 +191,7 @@ def read_for(
     return replace(data, y=y, notes=(*data.notes, *notes)) if notes else data
 
 
-def _read_for(
-    model: Any, path: str, target: Any, labelled: bool, file: dict[str, Any]
-) -> Dataset:
+def _read_for(model: Any, path: str, target: Any, labelled: bool, file: dict[str, Any]) -> Dataset:
     options = {key: value for key, value in file.items() if value is not None}
     if path in catalogue.names() or not is_table([path], options.get("format")):
         return _read_other(model, path, options)

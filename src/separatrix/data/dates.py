@@ -53,7 +53,7 @@ _CLEANING = (
     (r"(:[0-9]{2})([.,][0-9]+)?( ?(?:Z|[A-Z]{3,4}|[+-][0-9]{2}(?::?[0-9]{2})?))?$", r"\1"),
     (r"([0-9])([AaPp][Mm])$", r"\1 \2"),
 )
-"""What is replaced before a date is read: signs and words between its parts, a weekday, a fraction, a zone."""
+"""What is replaced before a date is read: words between its parts, a weekday, a fraction, a zone."""
 
 _MONTHS = {  # of German, Dutch, Danish and Norwegian, Swedish; French; Spanish; Italian; Portuguese
     "January": "januar januari jänner jan janvier janv enero ene gennaio gen janeiro",
@@ -183,7 +183,9 @@ def find_epoch(numbers: Vector) -> str:
     if not len(known) or (known != np.rint(known)).any():
         return ""
     low, high = EPOCH_SECONDS
-    fits = (n for n, size in EPOCHS.items() if low <= known.min() * size <= known.max() * size <= high)
+    fits = (
+        n for n, size in EPOCHS.items() if low <= known.min() * size <= known.max() * size <= high
+    )
     return next(fits, "")
 
 

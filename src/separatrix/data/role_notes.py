@@ -60,7 +60,9 @@ def note_cells(name: str, shown: Sequence[str]) -> list[str]:
     ["place: cells hold 2 numbers, such as '59.1, 10.2': give each a column of its own"]
     """
     if all(text[:1] + text[-1:] in ("{}", "[]") for text in shown):
-        return [f"{name}: cells hold JSON, such as {shown[0]!r:.40}: give each value a column of its own"]
+        return [
+            f"{name}: cells hold JSON, such as {shown[0]!r:.40}: give each value a column of its own"
+        ]
     numbers = {len(found) if all(found) else 0 for found in map(_numbers_of, shown)}
     if len(numbers) != 1 or (count := numbers.pop()) < 2:
         return []

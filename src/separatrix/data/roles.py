@@ -12,7 +12,15 @@ import numpy as np
 
 from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
-from separatrix.data.dates import EPOCHS, OR, SERIAL, are_serials, find_epoch, find_format, parse_dates
+from separatrix.data.dates import (
+    EPOCHS,
+    OR,
+    SERIAL,
+    are_serials,
+    find_epoch,
+    find_format,
+    parse_dates,
+)
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
 from separatrix.data.numerals import TRUTH, find_boolean
@@ -343,7 +351,11 @@ def _word_role(
     if (many and (words < 1.5 or wordless)) or (named and words < 2):
         spec = ColumnSpec(name, "id", "", f"{reason}, such as {shown[0]!r:.40}")
         return _Column(spec, notes=note_cells(name, shown))
-    if distinct > MOST_CATEGORIES and not wordless and (words >= 3 or (words >= 2 and distinct > rows / 2)):
+    if (
+        distinct > MOST_CATEGORIES
+        and not wordless
+        and (words >= 3 or (words >= 2 and distinct > rows / 2))
+    ):
         spec = ColumnSpec(name, "text", "", f"{words:.1f} words on average")
         return _Column(spec, texts=category, notes=note_cells(name, shown))
     role = "category" if distinct <= MOST_CATEGORIES else "codes"

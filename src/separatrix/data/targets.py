@@ -64,8 +64,10 @@ def _labels(values: Any, name: str) -> npt.NDArray[Any]:
 def merge_spellings(name: str, category: Category) -> tuple[Category, list[str]]:
     """Labels such as TRUE, True and true as one, in lower case; and a note. Only words of booleans.
 
-    >>> merge_spellings("y", Category(np.array([0, 1, 2, 2]), ["TRUE", "False", "true"]))
-    (Category(codes=array([1, 0, 1, 1]), values=['false', 'true']), ["y: 'TRUE', 'False', 'true' are two classes, false and true"])
+    >>> merge_spellings("y", Category(np.array([0, 1, 2, 2]), ["TRUE", "no", "true"]))[1]
+    []
+    >>> merge_spellings("y", Category(np.array([0, 1, 2, 2]), ["TRUE", "False", "true"]))[1]
+    ["y: 'TRUE', 'False', 'true' are two classes, false and true"]
     """
     codes, values = category
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
@@ -95,4 +97,6 @@ def spell_as(classes: Any, labels: Any) -> tuple[Any, list[str]]:
     if not same or len(folded) < len(known):
         return labels, []
     notes = [f"labels {old!r} count as the class {new!r} of the model" for old, new in same.items()]
-    return np.array([same.get(label, label) for label in labels.tolist()], dtype=labels.dtype), notes
+    return np.array(
+        [same.get(label, label) for label in labels.tolist()], dtype=labels.dtype
+    ), notes

@@ -39,6 +39,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = pa.array(MISSING)
 _FEW_MALFORMED = 0.05  # share of the rows
 _MOST_FOOTNOTES = 20  # lines of one cell
+_MOST_MALFORMED = 10_000  # lines that are kept until all rows are counted
 _LEAST_WIDTH = 3  # of a table in which a line of one cell is no row
 _ROW_HINT = (
     'a cell with the delimiter in it needs quotes, "a, b", and a quote in a quoted cell is doubled; '
@@ -248,27 +249,38 @@ class _RecordReader:
         )
 
     def _handle_invalid_row(self, odd: list[str], row: Any) -> str:
-        """Skip lines that are no rows; of labelled rows those, too, that `_note_malformed` allows."""
+        """Skip lines that are no rows, and those of other widths, about which `_note_malformed` decides."""
         text = row.text.strip(self.splitter.blanks.decode())
         if not text or (self.layout.comments and text[0] == "#"):
             return "skip"
         odd.append(text)
-        return "error" if self.target is None or self.required else "skip"
+        return "skip" if len(odd) <= _MOST_MALFORMED else "error"
 
     def _note_malformed(self, rows: int) -> tuple[str, ...]:
-        """A note on lines of too few or too many cells, which were skipped; an error if they are many."""
-        found = [text for _, odd in self.malformed.values() for text in odd]
-        notes = [text for text in found if self.layout.delimiter not in text]
-        width = len(self.layout.names)
-        few = len(found) - len(notes) <= _FEW_MALFORMED * rows and len(notes) <= _MOST_FOOTNOTES
-        if not found:
+        """A note on lines of too few or too many cells, which were skipped; an error if they are many.
+
+        Without labels, rows are predicted: only footnotes below all of them may be skipped.
+        """
+        blocks = [(block, odd) for block, odd in self.malformed.values() if odd]
+        if not blocks:
             return ()
-        if not few or width < _LEAST_WIDTH:
-            raise self._find_error(next(block for block, odd in self.malformed.values() if odd))
+        found = [text for _, odd in blocks for text in odd]
+        rest = sum(self.layout.delimiter in text for text in found)
+        width = len(self.layout.names)
+        few = rest <= _FEW_MALFORMED * rows and len(found) - rest <= _MOST_FOOTNOTES
+        aligned = self.target is not None or (not rest and self._ends_with(found))
+        if not few or not aligned or width < _LEAST_WIDTH:
+            raise self._find_error(blocks[0][0])
         shown = ", ".join(repr(text[:40]) for text in found[:3]) + ", ..." * (len(found) > 3)
         lines = "1 line has" if len(found) == 1 else f"{len(found):,} lines have"
         verb = "is" if len(found) == 1 else "are"
         return (f"{lines} other than {width} cells and {verb} set aside: {shown}",)
+
+    def _ends_with(self, texts: list[str]) -> bool:
+        """Whether these are the last lines of the text."""
+        last = self.malformed[max(self.malformed)][0].raw.decode(errors="replace")
+        lines = [line.strip() for line in last.splitlines() if line.strip()]
+        return lines[-len(texts) :] == [text.strip() for text in texts]
 
     def _convert_exactly(
         self, numbers: tuple[str, ...], block: _RecordBlock, found: set[str]

@@ -137,4 +137,3 @@ def scan_csv(
             raise
         source.use_encoding(MIXED)  # bytes that are not UTF-8, after the first megabyte
         return scan()
-
