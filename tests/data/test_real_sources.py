@@ -206,6 +206,12 @@ def test_quotes_of_arff_must_close(read):
         read(arff.replace("LAST", "'open"), "t.arff")
 
 
+def test_an_orc_file_is_refused_with_what_to_do(read):
+    with pytest.raises(DataFileError, match="found an ORC file, expected Parquet") as refusal:
+        read(b"ORC\n\x08\x00\x12", "t.orc")
+    assert "pyarrow.orc.read_table" in refusal.value.hint
+
+
 def test_lists_of_numbers_in_json_are_columns(read):
     rows = [{"v": [i, i / 2], "tags": ["x"] * (i % 3), "class": "ab"[i % 2]} for i in range(N)]
     data = read("\n".join(map(json.dumps, rows)), "t.jsonl")
