@@ -102,6 +102,6 @@ def test_a_comparison_of_which_only_baselines_finished_says_so(table, tmp_path, 
     compare_file_compare = compare_file.compare
     monkeypatch.setattr(compare_file, "compare", baselines_alone)
     words = ("--models", "lda", "--baselines", "--cv", 2, "--repeats", 1, "--budget", "none")
-    shown = run("compare", table, *words, "--out", tmp_path / "out", exit_code=1).stderr
+    shown = run("compare", table, *words, "--out", tmp_path / "out", code=1).stderr
     assert "no classifier finished, only baselines did (linear discriminant: out of time)" in shown
     assert "raise --budget" in shown

@@ -152,10 +152,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _require_table(self, X: Any) -> DataTable:
         """The table in the roles of the training table."""
         if not isinstance(X, DataTable):
-            found = table_of(X, specs=self.columns_)
-            for note in found.notes:
+            table, notes = table_of(X, specs=self.columns_)
+            for note in notes:
                 warn_user(note)
-            return found.table
+            return table
         kept = [(spec.name, spec.role) for spec in self.columns_ if spec.kept]
         found = [(spec.name, spec.role) for spec in X.kept]
         if found != kept:
