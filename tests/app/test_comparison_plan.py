@@ -1,4 +1,5 @@
 from time import monotonic
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,3 +89,13 @@ def test_the_time_to_start_and_to_read_is_part_of_a_plan_and_of_a_budget(table, 
     late, whole, refitted = budgets
     assert late < 3600 < 7000 < whole < 7200
     assert refitted < 0.71 * 7200  # the best model is then fitted to all rows
+
+
+def test_a_comparison_of_which_only_baselines_finished_says_so(table, tmp_path, monkeypatch):
+    late = {"linear discriminant": "out of time"}
+    found = SimpleNamespace(best="baseline", baselines=("baseline",), not_tried=late)
+    monkeypatch.setattr(compare_file, "compare", lambda *_, **__: found)
+    words = ("--models", "lda", "--baselines", "--budget", "none", "--out", tmp_path / "out")
+    shown = run("compare", table, *words, code=1).stderr
+    assert "no classifier finished, only baselines did (linear discriminant: out of time)" in shown
+    assert "raise --budget" in shown

@@ -172,10 +172,29 @@ def test_utf_32_is_detected(write):
     assert "UTF-32" in read_table(write(TABLE.encode("utf-32"))).reading
 
 
-def test_a_row_of_another_width_says_what_to_do(write):
-    with pytest.raises(DataFileError, match="fewer than 3 cells, expected 3") as refusal:
-        read_table(write(TABLE + "Total: 24 rows\n"))
+def test_footnotes_and_few_rows_of_another_width_are_set_aside_with_a_note(write):
+    lines = TABLE.splitlines()
+    footed = read_table(write("\n".join([*lines, "", "Total: 24 rows", "1) estimated"])))
+    assert footed.y.tolist() == read_table(write(TABLE, "once.csv")).y.tolist()
+    words = "2 lines have other than 3 cells and are set aside: 'Total: 24 rows', '1) estimated'"
+    assert words in footed.notes
+
+    long = read_table(write("\n".join([*lines[:9], lines[9] + ",more", *lines[10:]])))
+    assert (len(long.X), long.notes[0][:33]) == (23, "1 line has other than 3 cells and")
+
+
+def test_many_rows_of_another_width_or_some_among_rows_to_predict_are_an_error(write):
+    lines = TABLE.splitlines()
+    odd = [line + ",more" if i % 5 == 4 else line for i, line in enumerate(lines)]
+    with pytest.raises(DataFileError, match="more than 3 cells, expected 3") as refusal:
+        read_table(write("\n".join(odd)))
     assert "lines that are no rows must be deleted" in refusal.value.hint
+    specs = read_table(write(TABLE)).X.specs
+    footed = read_table(write(TABLE + "\nTotal: 24 rows\n"), specs=specs, target=None)
+    assert len(footed.X) == 24
+    inside = "\n".join([*lines[:9], "Total: 8 rows", *lines[9:]])  # would shift the predictions
+    with pytest.raises(DataFileError, match="fewer than 3 cells, expected 3"):
+        read_table(write(inside), specs=specs, target=None)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -195,22 +214,27 @@ def test_json_of_columns_of_wrapped_rows_and_of_nested_objects(write, indent):
         assert len(data.y) == 24
 
 
-def test_nested_columns_of_parquet_are_left_out_with_a_note(tmp_path):
+def test_nested_columns_of_parquet_are_plain_columns_and_bytes_are_left_out(tmp_path):
     table = pa.table(
         {
             "size": [r[0] for r in ROWS],
-            "at": [{"x": 1}] * 24,
-            "tags": [[1, 2]] * 24,
+            "at": [{"x": i, "by": {"who": "ab"[i % 2]}} if i else None for i in range(24)],
+            "vector": [[i, 2 * i] if i else None for i in range(24)],
+            "tags": [["new"] * (i % 3) for i in range(24)],
             "raw": [b"\x00"] * 24,
             "class": [r[2] for r in ROWS],
         }
     )
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     data = read_table(tmp_path / "t.parquet")
-    assert roles(data) == {"size": "number"}
-    assert [note.split(":")[0] for note in data.notes] == ["at", "tags", "raw"]
-    with pytest.raises(DataFileError, match=r"found struct.* in 'at', expected numbers"):
-        read_table(tmp_path / "t.parquet", target="at")
+    numbers = dict.fromkeys(["size", "at.x", "vector.0", "vector.1"], "number")
+    assert roles(data) == numbers | {"at.by.who": "category", "tags": "category"}
+    assert [note.split(":")[0] for note in data.notes] == ["at", "vector", "tags", "raw"]
+    assert np.array(data.X[1:3])[:, 3:5].tolist() == [[1.0, 2.0], [2.0, 4.0]]
+    assert np.array(data.X[:1])[0].tolist()[1:5] == [None] * 4
+    again = read_table(tmp_path / "t.parquet", specs=data.X.specs, target=None)
+    np.testing.assert_array_equal(again.X.numbers, data.X.numbers)
+    assert read_table(tmp_path / "t.parquet", target="at.by.who").target == "at.by.who"
 
 
 def test_sheets_of_a_workbook(tmp_path):
@@ -261,8 +285,8 @@ def test_missing_values_as_databases_write_them(write):
 
 
 def test_labels_that_differ_in_case_are_pointed_out_before_a_fit(write):
-    data = read_table(write("x,class\n" + "1,Yes\n2,yes\n3,no\n" * 12))
-    assert any("'Yes' and 'yes' differ only in case" in words for words in summarize(data).remarks)
+    data = read_table(write("x,class\n" + "1,Ulm\n2,ulm\n3,Oslo\n" * 12))
+    assert any("'Ulm' and 'ulm' differ only in case" in words for words in summarize(data).remarks)
 
 
 def test_digits_of_other_scripts_are_numbers_but_codes_stay_codes(write):
@@ -295,8 +319,8 @@ def test_lines_of_comment_among_the_rows_are_skipped_if_the_file_begins_with_som
     assert data.y.tolist() == once.y.tolist()
     assert roles(data) == roles(once)
     assert any("other lines that begin with # are skipped as well" in note for note in data.notes)
-    with pytest.raises(DataFileError, match="fewer than 3 cells"):
-        read_table(write("\n".join([*lines[:9], "# restarted", *lines[9:]]), "none.csv"))
+    aside = read_table(write("\n".join([*lines[:9], "# restarted", *lines[9:]]), "none.csv"))
+    assert "1 line has other than 3 cells and is set aside: '# restarted'" in aside.notes
 
 
 def test_a_workbook_whose_name_says_csv_is_read(tmp_path):

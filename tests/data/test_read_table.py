@@ -493,12 +493,23 @@ def test_numbers_with_a_unit_are_numbers_of_that_unit(write):
     assert (roles(data), data.X.specs[0].format) == ({"x": "number"}, "plain [cm]")
     assert data.notes == ("x: numbers in cm: '170 cm' is 170",)
 
-    later = read_table(write(rows_of(["1.5cm", "<2 cm", "2 m"])), specs=data.X.specs)
-    np.testing.assert_array_equal(later.X.numbers[:, 0], [1.5, 2.0, np.nan])
+    later = read_table(write(rows_of(["1.5cm", "<2 cm", "2 m", "2 kg"])), specs=data.X.specs)
+    np.testing.assert_array_equal(later.X.numbers[:, 0], [1.5, 2.0, 200.0, np.nan])
     assert as_matrix(data).X is data.X  # a matrix would forget the unit
 
-    mixed = [f"{i} {'cm' if i % 2 else 'mm'}" for i in range(ROWS)]
-    assert roles(read_table(write(rows_of(mixed)))) == {"x": "category"}
+
+def test_units_of_one_quantity_are_converted_with_a_note_and_others_are_not(write):
+    cells = [f"{i} kg" if i % 3 else f"{1000 * i}g" for i in range(1, ROWS + 1)]
+    data = read_table(write(rows_of(cells)))
+    assert data.X.numbers[:, 0].tolist() == list(range(1, ROWS + 1))
+    assert data.notes == ("x: numbers in kg: '3000g' is 3",)
+
+    terms = [f"{i} months" if i % 3 else f"{i // 3} years" for i in range(1, ROWS + 1)]
+    found = read_table(write(rows_of(terms))).X.numbers[:, 0]
+    np.testing.assert_allclose(found[:6], [1, 2, 12, 4, 5, 24])
+
+    apples = [f"{i} {'cm' if i % 2 else 'kg'}" for i in range(ROWS)]
+    assert roles(read_table(write(rows_of(apples)))) == {"x": "category"}
 
 
 def test_limits_among_numbers_are_numbers_and_a_few_classes_are_words(write):

@@ -410,6 +410,17 @@ def test_what_a_search_tried_is_a_curve():
     assert chosen.rows[0][0] == "logistic"
 
 
+def test_chosen_parameters_without_a_curve_are_called_so_and_rows_name_their_classes():
+    X, y = load_iris(return_X_y=True)
+    comparison = compare(["logistic"], X, y, repeats=2)
+
+    sections = {one.title: one for one in comparison_page(comparison).sections}
+
+    assert "Chosen parameters" in sections
+    assert "Error against the parameter" not in sections
+    assert sections["Hardest rows"].shows[0].columns[1:3] == ["true class", "predicted class"]
+
+
 def test_a_comparison_without_mistakes_has_no_confusions():
     X, y = make_blobs(60, centers=[[0, 0], [50, 50]], random_state=0)
 

@@ -18,7 +18,7 @@ from separatrix.app.train_from_file import NOT_CONVERGED, name_features
 from separatrix.data.dataset import Dataset
 from separatrix.data.split_columns import take_groups, take_times
 from separatrix.data.splits import subsampled
-from separatrix.errors import ModelFileError
+from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.base.class_weight_params import set_class_weight
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.base.tuned import best_model
@@ -124,6 +124,7 @@ def compare_data(
         cluster=cluster,
         done=done,
     )
+    _require_finished(comparison)
     more: dict[str, Any] = {}
     if inspects and not comparison.interrupted:
         limit = _inspection_limit(budget, monotonic() - begun + page_seconds)
@@ -233,6 +234,16 @@ def _next_steps(
         ),
         shlex.join(["separatrix", "explain", model, names[0], *target]),
     ]
+
+
+def _require_finished(comparison: Comparison) -> None:
+    """Refuse a comparison of which only baselines are finished: there is nothing to look at or save."""
+    if comparison.best not in comparison.baselines:
+        return
+    whys = "; ".join(f"{name}: {why}" for name, why in comparison.not_tried.items())
+    error = DataError(f"no classifier finished, only baselines did ({whys or 'interrupted'})")
+    error.hint = "raise --budget, or name fewer models: --models logistic"
+    raise error
 
 
 def _require_writable(out: Path | None, save_best: Path | None) -> None:

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.data.counts import count_of
 from separatrix.data.data_table import NUMERIC, ColumnSpec, DataTable, shown_values
 from separatrix.data.dataset import Dataset
+from separatrix.data.dates import is_time_of_day
 from separatrix.evaluation.data_checks import find_repeated
 from separatrix.types import Codes, Vector
 
@@ -32,6 +34,9 @@ PLANS = {
     "constant": "drop: it never differs",
     "dropped": "drop: you said so",
 }
+
+
+TIME_PLAN = "the hour, on a circle"
 
 
 class ColumnSummary(NamedTuple):
@@ -93,11 +98,12 @@ class DataSummary:
                     f"  {_cut(label, 24):<24}  {count:>9,}  {100 * count / self.rows:5.1f} %  {bar}"
                 )
             if len(self.classes) > len(shown):
-                more_than = "and {:,} more" if shown else "{:,} different values, each in one row"
-                lines.append(f"  {more_than.format(len(self.classes) - len(shown))}")
+                more = len(self.classes) - len(shown)
+                each = f"{count_of(more, 'different value')}, each in one row"
+                lines.append(f"  and {more:,} more" if shown else f"  {each}")
         suspicious = [f"{c.name}: {c.remark}" for c in self.columns if c.remark]
-        more = [*self.remarks, *suspicious[:MOST_COLUMNS]]
-        lines += ["", *(f"careful: {remark}" for remark in more)] if more else []
+        careful = [*self.remarks, *suspicious[:MOST_COLUMNS]]
+        lines += ["", *(f"careful: {remark}" for remark in careful)] if careful else []
         lines += ["", *(f"note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
 
@@ -125,7 +131,7 @@ def summarize(data: Dataset) -> DataSummary:
 
 
 def _summarize_column(table: DataTable, spec: ColumnSpec, y: Codes | None) -> ColumnSummary:
-    plan = PLANS[spec.role]
+    plan = TIME_PLAN if is_time_of_day(spec.format) else PLANS[spec.role]
     if not spec.kept:
         return ColumnSummary(spec.name, spec.role, spec.reason, 0, 0, [], f"{plan} ({spec.reason})")
     if spec.role in NUMERIC:
@@ -143,6 +149,9 @@ def _summarize_column(table: DataTable, spec: ColumnSpec, y: Codes | None) -> Co
     if missing and spec.role in ("number", "boolean", "date"):
         plan += ", impute the median, mark the missing"
     remark = _leak_remark(groups, y)
+    if spec.role in ("category", "codes") and not remark:
+        words = table.texts[spec.name].values
+        remark = "; ".join(find_variants([words[i] for i in used], "values"))
     return ColumnSummary(
         *(spec.name, spec.role, spec.reason, missing, distinct),
         *(_examples(table, spec), plan, remark),
@@ -180,7 +189,10 @@ def _leak_remark(groups: Codes, y: Codes | None) -> str:
     base = np.bincount(y).max() / len(y)
     if shares < LEAK or shares - base < (1 - base) / 2:
         return ""
-    return f"predicts {100 * shares:.1f} % of the rows alone: does it hold the answer? --drop leaves it out"
+    return (
+        f"predicts {100 * shares:.1f} % of the rows alone: does it hold the answer? --drop leaves it out; "
+        "if its rows belong together, --group keeps them together"
+    )
 
 
 def predict_alone(groups: Codes, y: Codes) -> float:
@@ -222,7 +234,7 @@ def _class_remarks(classes: dict[str, int], rows: int) -> list[str]:
     return found
 
 
-def find_variants(labels: Sequence[Any]) -> list[str]:
+def find_variants(labels: Sequence[Any], what: str = "classes") -> list[str]:
     """A sentence if texts of classes differ only in case or blanks.
 
     >>> find_variants(["No", "no", "yes"])
@@ -233,7 +245,7 @@ def find_variants(labels: Sequence[Any]) -> list[str]:
         if isinstance(label, str):
             alike.setdefault("".join(label.split()).casefold(), []).append(label)
     return [
-        f"classes {' and '.join(map(repr, same))} differ only in case or blanks: write them alike if "
+        f"{what} {' and '.join(map(repr, same))} differ only in case or blanks: write them alike if "
         "they are one"
         for same in alike.values()
         if len(same) > 1

@@ -20,6 +20,7 @@ from separatrix.data.read import FORMATS, TABLES, format_of, require_format
 from separatrix.data.read_table import as_matrix, expand_paths, read_table
 from separatrix.data.roles import RoleOverrides, unseen_words
 from separatrix.data.streams import split_table
+from separatrix.data.targets import spell_as
 from separatrix.errors import DataError, DataFileError
 from separatrix.estimators.table_encoder import TableEncoder
 from separatrix.runtime.progress import busy
@@ -181,9 +182,18 @@ def read_for(
 ) -> Dataset:
     """Read data with the features that the model was fitted to, selected by name and in their order.
 
-    With `labelled`, also the labels: column `target`, or the one that the reader detects. A data set of
-    the catalogue that has a test part gives that part.
+    With `labelled`, also the labels: column `target`, or the one that the reader detects; those that differ
+    from a class only in case count as that class. A data set of the catalogue that has a test part gives
+    that part.
     """
+    data = _read_for(model, path, target, labelled, file)
+    if not labelled or data.y is None or not hasattr(model, "classes_"):
+        return data
+    y, notes = spell_as(model.classes_, data.y)
+    return replace(data, y=y, notes=(*data.notes, *notes)) if notes else data
+
+
+def _read_for(model: Any, path: str, target: Any, labelled: bool, file: dict[str, Any]) -> Dataset:
     options = {key: value for key, value in file.items() if value is not None}
     if path in catalogue.names() or not is_table([path], options.get("format")):
         return _read_other(model, path, options)

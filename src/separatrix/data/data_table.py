@@ -124,7 +124,9 @@ def shown_values(table: DataTable, spec: ColumnSpec) -> list[Any]:
         return [None if code < 0 else values[code] for code in codes.tolist()]
     column = table.number_column(spec.name)
     if spec.role == "date":
-        return [None if v != v else shown_date(v) for v in column.tolist()]
+        time = spec.format.startswith(("%H", "%I"))  # of the day
+        shown = shown_time if time else shown_date
+        return [None if v != v else shown(v) for v in column.tolist()]
     if spec.role == "boolean":
         words = spec.format.split("/")
         return [None if v != v else words[int(v)] for v in column.tolist()]
@@ -134,6 +136,15 @@ def shown_values(table: DataTable, spec: ColumnSpec) -> list[Any]:
 def shown_date(seconds: float) -> str:
     """Seconds since 1970 as a date, with the time of the day unless it is midnight."""
     return str(np.datetime64(int(seconds), "s")).removesuffix("T00:00:00").replace("T", " ")
+
+
+def shown_time(seconds: float) -> str:
+    """Seconds since midnight as a time of the day.
+
+    >>> shown_time(29_700.0), shown_time(29_701.0)
+    ('08:15', '08:15:01')
+    """
+    return str(np.datetime64(int(seconds), "s")).partition("T")[2].removesuffix(":00")
 
 
 def count_roles(specs: Sequence[ColumnSpec]) -> str:

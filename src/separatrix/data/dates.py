@@ -14,7 +14,7 @@ from separatrix.types import Vector
 _DAYS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d-%b-%Y"),
     *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y"),
-    *("%d-%m-%y", "%d-%b-%y"),
+    *("%d-%m-%y", "%d-%b-%y", "%Y.%m.%d", "%d%b%Y"),
 )
 _TIMES = ("%H:%M:%S", "%H:%M")
 _HALF_DAYS = ("%I:%M:%S %p", "%I:%M %p")  # of twelve hours
@@ -30,6 +30,10 @@ FORMATS = (
 SERIAL = "Excel's serial days"
 """Days since 1899-12-30, as spreadsheets count them; read as dates only if the user says so."""
 
+EPOCHS = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
+"""Whole numbers that count the time since 1970, and how long each is in seconds."""
+
+EPOCH_SECONDS = (1e9, 4.1e9)  # from 2001 to 2099
 SERIALS = (20_000.0, 60_000.0)  # from 1954 to 2064
 UNIX_EPOCH = 25_569.0  # 1970-01-01 in days of Excel
 OR = " or "  # between formats of one column
@@ -39,12 +43,34 @@ _SAMPLE = 500  # different texts that decide about a format
 _LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3}[ -]?[0-9]|[0-9]{8}")
 _HALF_DAY = re.compile(r"[0-9] ?[AaPp][Mm]$")
 _CLEANING = (
+    (r"^([0-9]{4})[年년] ?([0-9]{1,2})[月월] ?([0-9]{1,2})[日일]", r"\1-\2-\3"),
+    (r"^([0-9]{1,2})(?:[.]|st|nd|rd|th|er|º)? (?:de |of )?([A-Za-z])", r"\1 \2"),
+    (r"^([A-Za-z]{3,}) ([0-9]{1,2})(?:st|nd|rd|th), ", r"\1 \2, "),
+    (r"([A-Za-z]{3})[.]? (?:de )?([0-9]{4})", r"\1 \2"),
+    (r"^([0-9]{1,2}[A-Za-z]{3}[0-9]{4}):", r"\1 "),
     (r"([0-9])T([0-9])", r"\1 \2"),
     (r"^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? +([0-9A-Z])", r"\1"),
     (r"(:[0-9]{2})([.,][0-9]+)?( ?(?:Z|[A-Z]{3,4}|[+-][0-9]{2}(?::?[0-9]{2})?))?$", r"\1"),
     (r"([0-9])([AaPp][Mm])$", r"\1 \2"),
 )
-"""What is replaced before a date is read: a weekday before it, a fraction and a zone behind it."""
+"""What is replaced before a date is read: words between its parts, a weekday, a fraction, a zone."""
+
+_MONTHS = {  # of German, Dutch, Danish and Norwegian, Swedish; French; Spanish; Italian; Portuguese
+    "January": "januar januari jänner jan janvier janv enero ene gennaio gen janeiro",
+    "February": "februar februari feb février févr fevrier febrero febbraio fevereiro fev",
+    "March": "märz maerz mrz mär maart mrt marts mars marzo mar março marco",
+    "April": "april apr avril avr abril abr aprile",
+    "May": "mai mei maj mayo maggio mag maio",
+    "June": "juni jun juin junio giugno giu junho",
+    "July": "juli jul juillet juil julio luglio lug julho",
+    "August": "august augustus augusti aug août aout agosto ago",
+    "September": "september sept sep septembre septiembre settembre set setembro",
+    "October": "oktober okt october octobre octubre oct ottobre ott outubro out",
+    "November": "november nov novembre noviembre novembro",
+    "December": "dezember dez december des décembre déc decembre diciembre dic dicembre dezembro",
+}
+_ENGLISH = {word: month for month, words in _MONTHS.items() for word in words.split()}
+_MONTH = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,10})[.]?(?=[ ]|$)")
 
 
 def parse_dates(texts: Sequence[str], format: str) -> Vector:
@@ -55,11 +81,13 @@ def parse_dates(texts: Sequence[str], format: str) -> Vector:
 
     >>> parse_dates(["1970-01-02T00:00:01.5Z", "soon"], "%Y-%m-%d %H:%M:%S").tolist()
     [86401.0, nan]
-    >>> parse_dates(["25570.5"], SERIAL).tolist()
-    [129600.0]
+    >>> parse_dates(["25570.5"], SERIAL).tolist(), parse_dates(["00:01"], "%H:%M").tolist()
+    ([129600.0], [60.0])
     >>> parse_dates(["1970-01-02", "2.1.1970"], "%Y-%m-%d %H:%M:%S or %d.%m.%Y").tolist()
     [86400.0, 86400.0]
     """
+    if format in EPOCHS:
+        return _as_integers(texts) * EPOCHS[format]
     if format == SERIAL:
         return (_as_days(texts) - UNIX_EPOCH) * 86_400.0
     return _parse_any(_normalize(texts), format)
@@ -70,18 +98,22 @@ def find_format(
 ) -> str | None:
     """The format that reads at least a share of some different texts, or several if none alone does.
 
-    `compact` allows 20240131, and 45322 for the same day in Excel.
+    `compact` allows 20240131, 45322 for the same day in Excel, and times since 1970.
 
     >>> find_format(["31.12.2020", "01.02.2021"]), find_format(["3/4/20", "13/4/20"])
     ('%d.%m.%Y', '%d/%m/%y')
     >>> find_format(["Monday, 04 June 2020", "Friday, 01 May 2020"]), find_format(["3/4/20 5:10PM"])
     ('%d %B %Y', '%m/%d/%y %I:%M %p')
+    >>> find_format(["4. März 2020", "1 de mayo de 2020", "2nd June 2020"]), find_format(["2020年4月6日"])
+    ('%d %B %Y', '%Y-%m-%d')
     """
     if compact and are_serials(_as_days(texts[:_SAMPLE])):
         return SERIAL
-    if not any(_LIKELY.search(text) for text in texts[:20]):
-        return None
+    if compact and (epoch := find_epoch(_as_integers(texts[:_SAMPLE]))):
+        return epoch
     some = _normalize(texts[:_SAMPLE])
+    if not any(_LIKELY.search(text) for text in some[:20].to_pylist()):
+        return None
     halves = any(_HALF_DAY.search(text) for text in texts[:20])
     best, most = None, least * len(some)
     for format in FORMATS:
@@ -141,6 +173,36 @@ def are_serials(days: Vector) -> bool:
     return bool(len(known)) and bool(SERIALS[0] <= known.min() and known.max() <= SERIALS[1])
 
 
+def find_epoch(numbers: Vector) -> str:
+    """The unit in which whole numbers count the time since 1970, NaN aside; "" if they do not.
+
+    >>> find_epoch(np.array([1.6e9, np.nan])), find_epoch(np.array([1.6e12])), find_epoch(np.array([5.0]))
+    ('seconds since 1970', 'milliseconds since 1970', '')
+    """
+    known = numbers[~np.isnan(numbers)]
+    if not len(known) or (known != np.rint(known)).any():
+        return ""
+    low, high = EPOCH_SECONDS
+    fits = (
+        n for n, size in EPOCHS.items() if low <= known.min() * size <= known.max() * size <= high
+    )
+    return next(fits, "")
+
+
+def is_time_of_day(format: str) -> bool:
+    """Whether a format has hours and no days.
+
+    >>> is_time_of_day("%H:%M"), is_time_of_day("%Y-%m-%d %H:%M")
+    (True, False)
+    """
+    return format in (*_TIMES, *_HALF_DAYS)
+
+
+def _as_integers(texts: Sequence[str]) -> Vector:
+    """Whole numbers of texts, NaN for others."""
+    return np.array([float(t) if t.isascii() and t.isdigit() else np.nan for t in texts])
+
+
 def _as_days(texts: Sequence[str]) -> Vector:
     """Numbers of texts, NaN for others."""
     column = pa.array(texts, pa.large_string())
@@ -151,9 +213,20 @@ def _as_days(texts: Sequence[str]) -> Vector:
 
 def _normalize(texts: Sequence[str]) -> pa.Array:
     column = pa.array(texts, pa.large_string())
+    if pc.any(pc.match_substring_regex(column, r"\pL{3}")).as_py():
+        column = pa.array([_with_english_month(text) for text in texts], pa.large_string())
     for expression, to in _CLEANING:
         column = pc.replace_substring_regex(column, expression, to)
     return column
+
+
+def _with_english_month(text: str) -> str:
+    """The text with a month of another language in English.
+
+    >>> _with_english_month("3 févr. 2020"), _with_english_month("on 3 May 2020")
+    ('3 February 2020', 'on 3 May 2020')
+    """
+    return _MONTH.sub(lambda word: _ENGLISH.get(word[1].casefold(), word[0]), text)
 
 
 def _parse_any(column: pa.Array, formats: str) -> Vector:
@@ -188,4 +261,5 @@ def _parse(column: pa.Array, format: str) -> Vector:
         pc.if_else(fits, column, None), format=format, unit="s", error_is_null=True
     )
     seconds = pc.cast(stamps.cast(pa.int64()), pa.float64())
-    return np.asarray(seconds.to_numpy(zero_copy_only=False), dtype=float)
+    found = np.asarray(seconds.to_numpy(zero_copy_only=False), dtype=float)
+    return found % 86_400.0 if is_time_of_day(format) else found

@@ -11,7 +11,15 @@ from separatrix.errors import ParameterError
 FALLBACK = "cp1252"
 """Encoding of bytes that are not UTF-8: Windows in Western Europe, a superset of Latin-1."""
 
-FALLBACK_NOTE = "the bytes are not UTF-8 and were read as Windows-1252; --encoding names another"
+MIXED = "utf-8 and cp1252"
+"""Lines of both, as where files were put one after the other: each line that is not UTF-8 is cp1252."""
+
+NOTES = {
+    FALLBACK: "the bytes are not UTF-8 and were read as Windows-1252; --encoding names another",
+    MIXED: "lines that are not UTF-8 were read as Windows-1252, the others as UTF-8; --encoding names "
+    "one encoding for all",
+}
+"""What is said about an encoding that was detected and not named."""
 
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
@@ -25,7 +33,8 @@ _ALPHABET_SHARE = 0.2  # of the same (digits, separators) among letters of anoth
 _LETTERS_PER_PAGE = 8  # of another alphabet, for each high byte
 _FEWEST = 4  # such characters: a shorter text with a NUL may as well be UTF-8
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
-_BLOCK = 1 << 20
+_MIXED_SHARE = 0.1  # of the lines that are not ASCII, in UTF-8: in Windows-1252, few are by chance
+_BLOCK, _LONGEST_LINE = 1 << 20, 1 << 24
 
 
 def detect_encoding(head: bytes) -> str:
@@ -45,7 +54,7 @@ def detect_encoding(head: bytes) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut off
     except UnicodeDecodeError:
-        return FALLBACK
+        return MIXED if _holds_both(head) else FALLBACK
     return "utf-8"
 
 
@@ -71,6 +80,26 @@ def _reads_as_utf16(head: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return not _CONTROL.search(text)
+    """Whether some lines are UTF-8 beyond ASCII, and others are not UTF-8.
+
+    >>> _holds_both("Zürich\\n".encode() + "Zürich\\n".encode("latin-1")), _holds_both(b"Z\\xfcrich\\n")
+    (True, False)
+    """
+    special = [line for line in head.split(b"\n") if not line.isascii()]
+    return sum(map(_is_utf8, special)) >= _MIXED_SHARE * len(special)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def note_encoding(found: str, given: str | None) -> list[str]:
+    """What to say about the encoding of a file that was detected, if it is unusual."""
+    return [NOTES[found]] if given is None and found in NOTES else []
 
 
 def require_encoding(owner: str, encoding: str | None) -> None:
@@ -99,17 +128,31 @@ class Transcoder:
     """A stream of bytes in some encoding, read as UTF-8."""
 
     def __init__(self, stream: IO[bytes], encoding: str) -> None:
-        single_byte = encoding == FALLBACK
-        errors = "separatrix-control" if single_byte else "strict"
-        self._decoder = codecs.getincrementaldecoder(encoding)(errors)
+        self._mixed = encoding == MIXED
+        errors = "separatrix-control" if encoding in NOTES else "strict"
+        self._decoder = codecs.getincrementaldecoder(FALLBACK if self._mixed else encoding)(errors)
         self._stream, self._text, self._ended = stream, b"", False
+        self._line = b""  # the beginning of one, of mixed lines
 
     def read(self, size: int) -> bytes:
         """Up to `size` more bytes of UTF-8; none only at the end."""
         while not self._text and not self._ended:
             part = self._stream.read(min(max(size, 2), _BLOCK))
             self._ended = not part
-            decoded = self._decoder.decode(part, final=self._ended)
-            self._text = decoded.encode("utf-8", errors="replace")  # a lone surrogate becomes ?
+            self._text = self._convert_lines(part) if self._mixed else self._convert(part)
         found, self._text = self._text[:size], self._text[size:]
         return found
+
+    def _convert(self, part: bytes) -> bytes:
+        decoded = self._decoder.decode(part, final=self._ended)
+        return decoded.encode("utf-8", errors="replace")  # a lone surrogate becomes ?
+
+    def _convert_lines(self, part: bytes) -> bytes:
+        """The complete lines so far; the last one is kept until it ends."""
+        part = self._line + part
+        end = part.rfind(b"\n") + 1
+        if self._ended or len(part) - end > _LONGEST_LINE:
+            end = len(part)
+        self._line = part[end:]
+        lines = part[:end].splitlines(keepends=True)
+        return b"".join(line if _is_utf8(line) else self._convert(line) for line in lines)

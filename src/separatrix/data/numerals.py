@@ -31,6 +31,9 @@ BOOLEANS = (
     *(("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on")),
     *(("nein", "ja"), ("non", "oui"), ("falsch", "wahr"), ("faux", "vrai")),
 )
+TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
+"""0 and 1 for each word of false and true, in lower case."""
+
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
 )
@@ -52,17 +55,9 @@ _DIGITS = {ord(zero) + i: str(i) for zero in _SCRIPTS for i in range(10)} | {
 _PARENTHESES = rf"^\(\s*((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
 _SIGN_BEHIND = r"^([0-9][0-9.,]*[.,][0-9]+)-$"  # as SAP writes them
 _SPACES = "[ \u00a0\u202f'’]"
-_LIMIT = r"^(?:[<>]=?|[≤≥])\s*"  # of detection, as in <0.5
-_ABBREVIATED = "mm|cm|km|mg|kg|ml|ms|min|Hz|kWh?|[kMG]B|px|°[CF]?"  # need no blank before them
-_WITH_UNIT = re.compile(
-    rf"({_LIMIT[1:]}|)([+-]?[0-9][0-9.,'’\u00a0\u202f ]*?)"
-    rf"(?:\s+(?=\D)|(?=(?:{_ABBREVIATED})$))([^\W\d_][\w²³°/·^-]{{0,11}}|°[A-Z]?)"
-)
-_MARKED = re.compile(r"(.+) \[(.+)\]")
-
-
+LIMIT = r"^(?:[<>]=?|[≤≥])\s*"  # of detection, as in <0.5
 _CLEANING = (
-    (_LIMIT, ""),
+    (LIMIT, ""),
     (_PARENTHESES, r"-\1"),
     (_SIGN_BEHIND, r"-\1"),
     (_EDGES, ""),
@@ -113,10 +108,9 @@ _MATCHERS = {
     name: re.compile(f"[+-]?(?:{'|'.join(kind.pattern for kind in kinds)})")
     for name, kinds in _GROUPS.items()
 }
-_SAMPLE = 2000  # different texts that decide about a convention
+SAMPLE = 2000  # different texts that decide about a convention
 FEW_WORDS = 0.05
 """A column is read as numbers if at most this share of its cells are other texts."""
-LONGEST_UNIT = 12
 
 
 class ParsedNumbers(NamedTuple):
@@ -166,7 +160,7 @@ def parse_numbers(
     """
     weights = np.ones(len(texts)) if counts is None else np.asarray(counts, dtype=float)
     if convention is None:
-        some = np.argsort(-weights, kind="stable")[:_SAMPLE]
+        some = np.argsort(-weights, kind="stable")[:SAMPLE]
         convention = _choose_convention([texts[i] for i in some], weights[some])
     plus = "+" in texts
     absent = np.array([is_missing(text, plus) for text in texts], dtype=bool)
@@ -177,58 +171,6 @@ def parse_numbers(
 def is_limit(text: str) -> bool:
     """Whether a cell is a limit such as <0.5, which is read as that number."""
     return text[:1] in ("<", ">", "≤", "≥")
-
-
-def find_unit(texts: Sequence[str], counts: Any = None) -> str:
-    """The unit behind nearly all numbers of a column; "" if there is none, or several.
-
-    >>> find_unit(["170 cm", "182cm", "165"]), find_unit(["1 m", "90 cm"]), find_unit(["5x", "7x"])
-    ('cm', '', '')
-    """
-    weights = np.ones(len(texts)) if counts is None else np.asarray(counts, dtype=float)
-    some = np.argsort(-weights, kind="stable")[:_SAMPLE].tolist()
-    rows: dict[str, float] = {}
-    total = 0.0
-    for i in some:
-        found = _WITH_UNIT.fullmatch(texts[i])
-        if found:
-            rows[found[3]] = rows.get(found[3], 0.0) + weights[i]
-        if not is_missing(texts[i]) and not is_numeral(texts[i]):
-            total += weights[i]
-    unit = max(rows, key=lambda one: rows[one], default="")
-    return unit if unit and rows[unit] >= (1 - FEW_WORDS) * total else ""
-
-
-def strip_unit(texts: Sequence[str], unit: str) -> list[str]:
-    """The texts without their unit; those with another one as they are.
-
-    >>> strip_unit(["170 cm", "<5cm", "1 m"], "cm")
-    ['170', '<5', '1 m']
-    """
-    matches = ((text, _WITH_UNIT.fullmatch(text)) for text in texts)
-    return [found[1] + found[2] if found and found[3] == unit else text for text, found in matches]
-
-
-def join_unit(convention: str, unit: str) -> str:
-    """The name of a convention with a unit.
-
-    >>> join_unit("plain", "cm"), split_unit("plain [cm]"), split_unit("plain")
-    ('plain [cm]', ('plain', 'cm'), ('plain', ''))
-    """
-    return f"{convention} [{unit}]" if unit else convention
-
-
-def split_unit(name: str) -> tuple[str, str]:
-    """The convention and the unit of a name that `join_unit` made."""
-    found = _MARKED.fullmatch(name)
-    return (found[1], found[2]) if found else (name, "")
-
-
-def is_convention(name: str) -> bool:
-    """Whether a text names a convention, with or without a unit."""
-    convention, unit = split_unit(name)
-    known = convention in CONVENTIONS and len(unit) <= LONGEST_UNIT
-    return known and (not unit or _WITH_UNIT.fullmatch(f"1 {unit}") is not None)
 
 
 def is_missing(text: str, plus: bool = False) -> bool:
@@ -289,10 +231,16 @@ def find_mixture(texts: Sequence[str]) -> str:
 
 
 def find_boolean(texts: Sequence[str]) -> tuple[str, str] | None:
-    """The words for false and true if there are only these, in any case.
+    """The words for false and true if there are only these, in any case or in several ways.
 
-    >>> find_boolean(["Yes", "no"]), find_boolean(["yes", "maybe"])
-    (('no', 'yes'), None)
+    >>> find_boolean(["Yes", "no"]), find_boolean(["yes", "maybe"]), find_boolean(["y", "t", "n"])
+    (('no', 'yes'), None, None)
+    >>> find_boolean(["TRUE", "yes", "1", "No", "0"])
+    ('false', 'true')
     """
     words = {text.casefold() for text in texts}
-    return next((pair for pair in BOOLEANS if words == set(pair)), None)
+    pair = next((pair for pair in BOOLEANS if words == set(pair)), None)
+    if pair is None and len(words) > 2 and words <= set(TRUTH):
+        clear = {TRUTH[word] for word in words if len(word) > 1}  # letters alone may be codes
+        return BOOLEANS[0] if len(clear) == 2 else None
+    return pair

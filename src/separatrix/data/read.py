@@ -265,6 +265,9 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
 
         if splits_evenly(head[: head.rfind(b"\n") + 1].decode(errors="replace")):
             return "csv"
+        if raw.startswith(b"ORC"):
+            hint = "convert it: pyarrow.parquet.write_table(pyarrow.orc.read_table(FILE), NEW)"
+            raise source.error(found="an ORC file", expected="Parquet", hint=hint)
         raise source.error(
             found=f"a file that begins with {first[:40].decode('latin1')!a}",
             expected=f"one of the formats {', '.join(FORMATS)}",
@@ -300,6 +303,8 @@ def _is_table_of_blanks(head: bytes) -> bool:
     """Whether the first lines have equally many words, more than one."""
     lines = [line.split() for line in head.split(b"\n")[:-1] or [head] if line.strip()]
     sizes = {len(line) for line in lines[:20]}
+    if len(lines) > 2 and {len(line) - len(lines[0]) for line in lines[1:20]} == {1}:
+        return True  # the first column, of names of rows, has no name itself
     words = lines[0][: -1 if len(head) == _HEAD_BYTES else None] if lines else []
     if len(lines) == 1 and not all(re.fullmatch(_NUMBER, word) for word in words):
         return False  # a sentence

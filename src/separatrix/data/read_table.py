@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable, count_roles
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.columns import ColumnTable, TableContents, labels_of
@@ -18,6 +19,7 @@ from separatrix.data.formats.rows import frame_to_arrow, memory_source, scan_arr
 from separatrix.data.limits import Limits
 from separatrix.data.read import FORMATS, TABLES, require_format
 from separatrix.data.roles import RoleOverrides, RoleTable, apply_roles, assign_roles, plain_matrix
+from separatrix.data.targets import merge_spellings
 from separatrix.errors import DataFileError, MissingDataError, ParameterError
 
 _FOLDERS = ("*.parquet", "*.pq")
@@ -191,12 +193,15 @@ def _as_dataset(
         found = apply_roles(columns, specs)
     else:
         found = assign_roles(columns, target, _with_declared(overrides, contents, target))
-    y = None if target is None else labels_of(columns.categories[target])
+    y, merged = None, list[str]()
+    if target is not None:
+        labels, merged = merge_spellings(target, columns.categories[target])
+        y = labels_of(labels)
     reading = "; ".join(
         part
         for part in (
             begin + contents.how,
-            f"{columns.rows:,} rows",
+            count_of(columns.rows, "row"),
             _describe_target(target, y, contents.choice.guess),
             count_roles(found.table.specs),
         )
@@ -208,7 +213,7 @@ def _as_dataset(
         features=found.table.columns,
         target=target or "",
         kind="table",
-        notes=(*contents.notes, *found.notes),
+        notes=(*contents.notes, *merged, *found.notes),
         reading=reading,
         guess=contents.choice.guess,
     )

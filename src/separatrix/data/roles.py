@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,17 +12,25 @@ import numpy as np
 
 from separatrix.data.counts import count_of
 from separatrix.data.data_table import Category, ColumnSpec, DataTable
-from separatrix.data.dates import OR, SERIAL, are_serials, find_format, parse_dates
+from separatrix.data.dates import (
+    EPOCHS,
+    OR,
+    SERIAL,
+    are_serials,
+    find_epoch,
+    find_format,
+    parse_dates,
+)
 from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
-from separatrix.data.numerals import BOOLEANS, find_boolean, split_unit
+from separatrix.data.numerals import TRUTH, find_boolean
+from separatrix.data.role_notes import is_integral, note_cells, note_missing_code, note_rounded
+from separatrix.data.units import split_unit
 from separatrix.errors import DataError
 from separatrix.types import Vector
 
 MOST_CATEGORIES = 40
 """A column of more different texts is "codes", "text" or "id"."""
-
-EXACT = 2.0**53  # from which on whole numbers differ from the next float by more than 1
 
 ID_SHARE, LEAST_ROWS = 0.9, 20
 """Texts without blanks that differ in this share of at least so many rows are ids."""
@@ -31,14 +40,17 @@ _ID_NAME = re.compile(
 )
 _INDEX_NAME = re.compile(r"x1||unnamed: ?[0-9]+|index|rownames|row", re.IGNORECASE)
 _ID_OR_INDEX = re.compile(f"(?:{_ID_NAME.pattern})|(?i:{_INDEX_NAME.pattern})")
-MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0)
 _DATE_NAME = re.compile(
     r"(?:.*[_\s.-])?(?:date|datum|day|dob|birthday|fecha|data|when|on|at)(?:[_\s.-].*)?"
     r"|.*[a-z](?:Date|Day)|.*(?:date|datum)",
     re.IGNORECASE,
 )
+_EPOCH_NAME = re.compile(
+    r".*(?:_at|_time|_ts|[a-z](?:At|Time))|(?:.*[_\s.-])?(?:time|ts|timestamp|modified|created|updated)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]{2}")  # two letters
 _SAMPLE = 1000  # different texts that decide about words and dates
-_TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
 _SOME_DATES = 0.3  # share of texts that are dates of one form, from which a note says so
 
 
@@ -238,10 +250,10 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
         return _Column(ColumnSpec(name, "number", "plain", "you said so"), values, notes=notes)
     if not len(known):
         return _Column(ColumnSpec(name, "constant", "", "no values"))
-    notes += _note_rounded(name, known)
+    notes += note_rounded(name, known)
     if len(known) == n and (known[:100] == known[0]).all() and (known == known[0]).all():
         return _Column(ColumnSpec(name, "constant", "", f"always {known[0]:g}"), notes=notes)
-    if len(known) == n >= LEAST_ROWS and _ID_OR_INDEX.fullmatch(name) and _is_integral(known):
+    if len(known) == n >= LEAST_ROWS and _ID_OR_INDEX.fullmatch(name) and is_integral(known):
         steps, span = np.diff(known), known[-1] - known[0]
         counting = bool((steps >= 1).all()) and span <= 1.1 * n  # some rows may be set aside
         if counting and (_ID_NAME.fullmatch(name) or (first and _INDEX_NAME.fullmatch(name))):
@@ -254,47 +266,25 @@ def _number_role(name: str, values: Vector, *, first: bool, asked: bool) -> _Col
             f"{name}: looks like Excel's serial dates ({known[0]:g} is {_day_of(known[0])}), and is "
             f"left as a number: --date {name} reads it as a date"
         )
-    notes += _note_missing_code(name, known)
+    elif epoch := _is_time_name(name) and find_epoch(known):
+        seconds = values * EPOCHS[epoch]
+        first_day = np.datetime64(int(known[0] * EPOCHS[epoch]), "s")
+        notes.append(
+            f"{name}: {epoch}: {known[0]:.0f} is {first_day}; --number {shlex.quote(name)} keeps numbers"
+        )
+        return _Column(ColumnSpec(name, "date", epoch, epoch), seconds, notes=notes)
+    notes += note_missing_code(name, known)
     reason = f"{n - len(known):,} of {n:,} missing" if len(known) < n else ""
     return _Column(ColumnSpec(name, "number", "plain", reason), values, notes=notes)
 
 
-def _note_rounded(name: str, known: Vector) -> list[str]:
-    """A note on whole numbers that float64 cannot tell apart: those are often identifiers."""
-    largest = max(-float(known.min()), float(known.max()))
-    if largest < EXACT or largest > 2.0**64 or not _is_integral(known):
-        return []
-    return [
-        f"{name}: whole numbers up to {largest:.3g} are rounded to float64: if they are identifiers, "
-        f"--drop {name} or --category {name}"
-    ]
-
-
-def _note_missing_code(name: str, known: Vector) -> list[str]:
-    """A note on -99 and the like, where no other value is below 0: a survey's mark of no answer.
-
-    >>> _note_missing_code("age", np.array([30.0, -99.0, 41.0, -99.0]))[0][:45]
-    'age: -99 in 2 rows, and no other value below '
-    """
-    code = known.min()
-    if code not in MISSING_CODES:
-        return []
-    count = int(np.count_nonzero(known == code))
-    if count < 2 or count == len(known) or known[known != code].min() < 0:
-        return []
-    return [
-        f"{name}: {code:g} in {count:,} rows, and no other value below 0: if it marks missing values, "
-        "replace it by NA; it counts as a number"
-    ]
+def _is_time_name(name: str) -> bool:
+    return bool(_DATE_NAME.fullmatch(name) or _EPOCH_NAME.fullmatch(name))
 
 
 def _day_of(serial: float) -> str:
     (seconds,) = parse_dates([f"{serial:.0f}"], SERIAL)
     return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
-
-
-def _is_integral(values: Vector) -> bool:
-    return bool((values == np.rint(values)).all())
 
 
 def _text_role(name: str, category: Category, asked: str | None) -> _Column:
@@ -323,7 +313,8 @@ def _text_role(name: str, category: Category, asked: str | None) -> _Column:
     if asked is None and (words := find_boolean(shown)):
         text = "/".join(words)
         spec = ColumnSpec(name, "boolean", text, f"{words[0]} and {words[1]}")
-        return _Column(spec, _boolean(category))
+        many = f"{name}: {distinct} ways to write false and true are read as these two"
+        return _Column(spec, _boolean(category), notes=[many] if distinct > 2 else ())
     if (format := find_format(shown, compact=asked == "date")) is not None:
         found = _take(parse_dates(values, format), category)
         lost = int(np.isnan(found).sum()) - int((codes < 0).sum())
@@ -356,19 +347,24 @@ def _word_role(
     reason = f"{count_of(distinct, 'different text')} in {count_of(rows, 'row')}"
     many = distinct >= ID_SHARE * rows and rows >= LEAST_ROWS
     named = bool(_ID_NAME.fullmatch(name)) and distinct > rows / 2 and rows >= LEAST_ROWS
-    if (many and words < 1.5) or (named and words < 2):
-        return _Column(ColumnSpec(name, "id", "", f"{reason}, such as {shown[0]!r:.40}"))
-    if distinct > MOST_CATEGORIES and (words >= 3 or (words >= 2 and distinct > rows / 2)):
-        return _Column(
-            ColumnSpec(name, "text", "", f"{words:.1f} words on average"), texts=category
-        )
+    wordless = sum(_WORD.search(text) is None for text in shown) > len(shown) / 2
+    if (many and (words < 1.5 or wordless)) or (named and words < 2):
+        spec = ColumnSpec(name, "id", "", f"{reason}, such as {shown[0]!r:.40}")
+        return _Column(spec, notes=note_cells(name, shown))
+    if (
+        distinct > MOST_CATEGORIES
+        and not wordless
+        and (words >= 3 or (words >= 2 and distinct > rows / 2))
+    ):
+        spec = ColumnSpec(name, "text", "", f"{words:.1f} words on average")
+        return _Column(spec, texts=category, notes=note_cells(name, shown))
     role = "category" if distinct <= MOST_CATEGORIES else "codes"
     return _Column(ColumnSpec(name, role, "", reason), texts=category)
 
 
 def _boolean(category: Category) -> Vector:
     """0 and 1 for words of false and true, NaN for others."""
-    values = np.array([_TRUTH.get(text.casefold(), np.nan) for text in category.values])
+    values = np.array([TRUTH.get(text.casefold(), np.nan) for text in category.values])
     return _take(values, category)
 
 

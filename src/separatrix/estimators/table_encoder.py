@@ -22,6 +22,7 @@ from separatrix.estimators.table_blocks import (
     fit_targets,
     fit_text,
 )
+from separatrix.runtime.warnings import warn_user
 
 MOST_VALUES = 40
 """Without labels, a category of many values keeps so many of them."""
@@ -92,7 +93,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._encode(table, crossed)
 
     def transform(self, X: Any) -> Any:
-        """Features of a table, (n, features); a CSR matrix if there are texts."""
+        """Features of a table, (n, features); a CSR matrix if there are texts.
+
+        A `UserWarning` names cells that count as missing because they cannot be read in their role.
+        """
         check_is_fitted(self)
         return self._encode(self._require_table(X), {})
 
@@ -148,7 +152,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _require_table(self, X: Any) -> DataTable:
         """The table in the roles of the training table."""
         if not isinstance(X, DataTable):
-            return table_of(X, specs=self.columns_).table
+            table, notes = table_of(X, specs=self.columns_)
+            for note in notes:
+                warn_user(note)
+            return table
         kept = [(spec.name, spec.role) for spec in self.columns_ if spec.kept]
         found = [(spec.name, spec.role) for spec in X.kept]
         if found != kept:

@@ -70,14 +70,14 @@ def _weights(
     order = np.argsort(-largest, kind="stable")[:MOST_BARS]
     table = _table_of_weights(features, weights, [str(label) for label in model.classes_], order)
     scaled = isinstance(fitted[found], Pipeline) and len(fitted[found]) > 1
-    after = " of features as the steps before it leave them" if scaled else ""
-    caption = f"Weights{after} by {found}: |w|, darker is larger."
+    after = ", as preprocessing leaves them (encoded, scaled)" if scaled else ""
+    caption = f"Weights of {found} for its features{after}: |w|, darker is larger."
     image = None if data is None else data.image
     if image is not None and image[0] * image[1] == len(largest) and len(weights) <= MOST_PANELS:
         return [Picture(with_short_names(plot_features(model, shape=image)), caption, table)]
     caption = (
-        f"Weights{after} by {found}: for each feature its largest "
-        f"|w| over all boundaries, the {len(order)} largest of {len(largest)}."
+        f"The {len(order)} largest weights |w| of {found}, of {len(largest)} features{after}"
+        + ("." if len(weights) == 1 else "; of each feature the largest over all boundaries.")
     )
     return [Picture(plot_weights([features[j] for j in order], largest[order]), caption, table)]
 
@@ -146,7 +146,9 @@ def parameters_section(rows: list[dict[str, Any]], fitted: Mapping[str, Any]) ->
     if chosen:
         caption = "What the search inside the training rows chose most often."
         shows.append(Table(["classifier", "chosen", "splits", "of"], chosen, caption=caption))
-    return Section("Error against the parameter", [], shows) if shows else None
+    drawn = any(isinstance(one, Picture) for one in shows)
+    title = "Error against the parameter" if drawn else "Chosen parameters"
+    return Section(title, [], shows) if shows else None
 
 
 def _usual(chosen: list[dict[str, Any]]) -> tuple[str, int, int]:

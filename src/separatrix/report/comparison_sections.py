@@ -168,7 +168,7 @@ def hardest_section(name: str, found: Evaluation, data: Dataset | None) -> Secti
     if not wrong:
         return None
     title = "Hardest rows"
-    columns = ["row", "labelled", "predicted as", "wrong %"]
+    columns = ["row", "true class", "predicted class", "wrong %"]
     rows = [
         [row, str(found.y[row]), "rejected" if guess is None else str(guess), round(100 * share)]
         for row, share, guess in wrong
@@ -188,7 +188,7 @@ def hardest_section(name: str, found: Evaluation, data: Dataset | None) -> Secti
 def _images(found: Evaluation, data: Dataset, rows: Sequence[Sequence[Any]]) -> Any:
     figure = plot_hardest(found, dense(data.X, None), data.image, count=len(rows))  # type: ignore[arg-type]
     for axes, (row, label, guess, share) in zip(figure.axes, rows, strict=True):
-        words = [f"row {row}, {share:.0f} % wrong", f"labelled: {label}", f"predicted as: {guess}"]
+        words = [f"row {row}, {share:.0f} % wrong", f"true: {label}", f"predicted: {guess}"]
         axes.set_title("\n".join(shorten_name(line, 24) for line in words), fontsize=9)
     return figure
 
@@ -234,8 +234,7 @@ def sizes_section(name: str, sizes: Mapping[int, Evaluation]) -> Section | None:
     moves = "falls" if gain >= 0 else "rises"
     caption = (
         f"Error of {name} against the number of training rows. From {order[0]} to "
-        f"{order[-1]} rows it {moves} by {abs(gain):.2f} points; a wide gap between the lines at the right "
-        f"suggests that more rows would help.{ahead}"
+        f"{order[-1]} rows it {moves} by {abs(gain):.2f} points.{ahead}"
     )
     return Section("Learning curve", [], [Picture(plot_sizes(order, curves), caption, table)])
 
@@ -245,9 +244,13 @@ def _extrapolate(sizes: Sequence[int], errors: Sequence[float]) -> str:
 
     >>> _extrapolate([100, 200], [8.0, 4.0])
     ' Twice the rows would give about 2.0 %, if it goes on like that.'
+    >>> _extrapolate([100, 200], [8.0, 8.5])
+    ' It does not fall from 100 rows on: more rows alone would hardly help.'
     """
-    if len(sizes) < 2 or min(errors[-2:]) <= 0 or errors[-1] >= errors[-2]:
+    if len(sizes) < 2 or min(errors[-2:]) <= 0:
         return ""
+    if errors[-1] >= errors[-2]:
+        return f" It does not fall from {sizes[-2]} rows on: more rows alone would hardly help."
     power = np.log(errors[-1] / errors[-2]) / np.log(sizes[-1] / sizes[-2])
     return f" Twice the rows would give about {errors[-1] * 2.0**power:.1f} %, if it goes on like that."
 

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
+from separatrix.data.encodings import note_encoding
 from separatrix.data.formats.columns import TableContents, format_names
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import scan_rows
 from separatrix.data.numerals import is_number
 from separatrix.data.streams import ByteSource
 
-_QUOTED = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
+_QUOTED = r"'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.|\"\")*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE | re.DOTALL)
-_CELL = re.compile(rf"\s*({_QUOTED}|[^,\t]*)\s*(,|\t|$)")
-_PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|[^,]*)\s*(,|$)")
+_CELL = re.compile(rf"\s*({_QUOTED}|(?![\s'\"])[^,\t]*)\s*(,|\t|$)")
+_PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|(?![\s'\"])[^,]*)\s*(,|$)")
 _WEIGHT = re.compile(r"\s*,\s*\{\s*[0-9.eE+-]+\s*\}$")
 _NUMERIC = ("numeric", "real", "integer")
 
@@ -50,7 +51,8 @@ def scan_arff(source: ByteSource, *, encoding: str | None = None, **options: Any
     roles = {a.name: "category" for a in attributes if a.type == "nominal" and len(a.values) > 2}
     number = count_of(len(weighted), "row")
     notes = (f"the weights of {number}, such as {{2}}, are not used",) if weighted else ()
-    return contents._replace(roles=roles, notes=(*contents.notes, *notes))
+    about = note_encoding(source.encoding, encoding)
+    return contents._replace(roles=roles, notes=(*about, *contents.notes, *notes))
 
 
 def _read_header(source: ByteSource, lines: Iterator[tuple[int, bytes]]) -> list[Attribute]:
@@ -107,8 +109,9 @@ def _rows(
         sparse = text.startswith("{") and text.endswith("}")
         cells = _split_sparse(text[1:-1], zero) if sparse else _split_cells(text)
         if cells is None or len(cells) != len(attributes):
-            count = "unreadable cells" if cells is None else f"{len(cells)} cells"
-            raise source.error(number, 1, found=count, expected=f"{len(attributes)} cells")
+            count = f"{text[:40]!r}" if cells is None else f"{len(cells)} cells"
+            expected = f"{len(attributes)} cells, quotes around the whole of one"
+            raise source.error(number, 1, found=count, expected=expected)
         yield [
             _convert(source, number, cell, attribute, values)
             for cell, attribute, values in zip(cells, attributes, known, strict=True)
@@ -169,5 +172,5 @@ def _split_sparse(text: str, zero: list[str]) -> list[str] | None:
 
 def _unquote(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
+        return re.sub(rf"\\(.)|{text[0]}({text[0]})", r"\1\2", text[1:-1])
     return text

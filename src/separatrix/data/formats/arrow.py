@@ -6,7 +6,7 @@ read, and every batch is validated in full before it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -24,12 +24,11 @@ from separatrix.data.formats.columns import (
     drop_unlabelled,
     require_target,
 )
+from separatrix.data.formats.nested import Batches, flatten_nested
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.streams import ByteSource
 from separatrix.errors import SeparatrixError
 from separatrix.validation import require_choice
-
-Batches = Callable[[Sequence[str]], Iterable[Any]]
 
 
 def read_arrow(source: ByteSource, **options: Any) -> Dataset:
@@ -45,8 +44,10 @@ def scan_arrow(source: ByteSource, **options: Any) -> TableContents:
     """The columns of a Parquet, Feather or Arrow file; options as for `collect_columns`."""
     content = source.read_all()
     with _refuse_damaged(source):
-        schema, batches = _open_content(source, content)
-        return collect_columns(source, schema, batches, **options)
+        schema, batches, notes = flatten_nested(*_open_content(source, content))
+        _require_limit(source, "columns", len(schema.names))
+        contents = collect_columns(source, schema, batches, **options)
+        return contents._replace(notes=(*notes, *contents.notes))
 
 
 @contextmanager

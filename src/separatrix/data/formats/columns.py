@@ -19,6 +19,7 @@ TARGETS = ("target", "label", "class", "y")
 """Names of a target column, in any case, in order of preference."""
 
 _EXACT = 2.0**53  # below it, every integer is a float of its own
+_BLANKS = " \t\u00a0\u200b\u2060\ufeff"  # around a cell, those without a width among them
 _SHORT_LABEL = 64  # longest label kept in an array of fixed width
 
 Features = list[tuple[str, str | None]]
@@ -189,6 +190,7 @@ class ColumnTable:
     number_names: tuple[str, ...]
     categories: dict[str, Category]
     order: tuple[str, ...] = ()  # names of all columns as in the file; () for numbers first
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -340,7 +342,7 @@ def without_values(category: Category, absent: Collection[str]) -> Category:
 
 
 def _code(known: dict[str, int], value: str | None) -> int:
-    value = (value or "").strip(" \t")
+    value = (value or "").strip(_BLANKS)
     return -1 if value in MISSING else known.setdefault(value, len(known))
 
 

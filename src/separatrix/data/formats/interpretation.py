@@ -15,15 +15,12 @@ from separatrix.data.numerals import (
     FEW_WORDS,
     MISSING_WORDS,
     find_mixture,
-    find_unit,
     is_limit,
     is_missing,
     is_numeral,
-    join_unit,
     parse_numbers,
-    split_unit,
-    strip_unit,
 )
+from separatrix.data.units import find_unit, join_unit, split_unit, strip_unit
 
 MOST_DIFFERENT_WORDS = 5
 """A column is read as numbers if at most this many different cells are other texts, in few rows."""
@@ -69,10 +66,11 @@ def as_numbers(
         return None
     known, unit = split_unit(convention or "")
     unit = unit or ("" if convention else find_unit(values, counts))
-    texts = strip_unit(values, unit) if unit else values
+    texts, factors = strip_unit(values, unit) if unit else (values, np.ones(len(values)))
     if not forced and not _may_be_numbers(texts, counts):
         return None
     parsed = parse_numbers(texts, counts, known or None)
+    parsed = parsed._replace(values=parsed.values * factors)
     limits = np.array([is_limit(text) for text in texts], dtype=bool)
     if limits.any() and not forced and not _are_limits(limits, counts):
         wrong = parsed.wrong | limits
@@ -90,13 +88,19 @@ def as_numbers(
         verb = "is a limit and counts" if count == 1 else "are limits and count"
         notes.append(f"{name}: {count:,} of {rows:,} cells, such as {example!r}, {verb} as numbers")
     if parsed.convention != "plain" or unit:
-        i = int(np.argmin(np.isnan(parsed.values)))
+        i = int(np.argmin(np.isnan(parsed.values) | ~_other_units(factors)))
         written = f"numbers in {unit}" if unit else f"numbers written as {parsed.convention}"
         notes.append(f"{name}: {written}: {values[i]!r} is {parsed.values[i]:g}")
     if mixture := find_mixture([values[i] for i in np.flatnonzero(~np.isnan(parsed.values))]):
         notes.append(f"{name}: {mixture} are mixed and not converted into each other")
     found = np.append(parsed.values, np.nan)[codes]
     return NumberColumn(found, join_unit(parsed.convention, unit), notes)
+
+
+def _other_units(factors: Any) -> Any:
+    """The texts in another unit than the column; all if there are none."""
+    other = factors != 1.0
+    return other if other.any() else ~other
 
 
 def _are_limits(limits: Any, counts: Any) -> bool:

@@ -1,6 +1,7 @@
 """JSON: one object a line, an array of objects, or one object of columns; their keys are the columns.
 
-An object inside an object gives columns such as address.town; a list is a text.
+An object inside an object gives columns such as address.town, lists of equally many numbers columns such
+as x.0; another list is a text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from separatrix.data.dataset import Dataset
+from separatrix.data.encodings import note_encoding
 from separatrix.data.formats.columns import TableContents
+from separatrix.data.formats.nested import MOST_VALUES, nested_note
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import scan_rows
 from separatrix.data.streams import ByteSource
@@ -42,9 +45,13 @@ def scan_json_lines(
         records.append(record)
     if not records:
         raise source.error(found="nothing", expected="at least one object")
+    records, names, lists = _split_lists(records, names)
+    source.require_limit("columns", len(names))
     source.require_limit("values", len(records) * len(names))
     rows = ([record.get(name) for name in names] for record in records)
-    return scan_rows(source, list(names), rows, how=how, **options)
+    contents = scan_rows(source, list(names), rows, how=how, **options)
+    notes = (*note_encoding(source.encoding, encoding), *lists, *contents.notes)
+    return contents._replace(notes=notes)
 
 
 def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
@@ -102,6 +109,34 @@ def _flatten(record: dict[str, Any], depth: int = 1) -> dict[str, Any]:
         else:
             found[key] = value
     return found
+
+
+def _split_lists(
+    records: list[dict[str, Any]], names: dict[str, None]
+) -> tuple[list[dict[str, Any]], dict[str, None], list[str]]:
+    """Lists of equally many numbers as columns x.0, x.1, ..., and notes about them.
+
+    >>> _split_lists([{"x": [1, 2]}, {"x": None}], {"x": None})[0]
+    [{'x.0': 1, 'x.1': 2}, {}]
+    """
+    columns: dict[str, list[str]] = {}
+    for name in names:
+        values = [v for record in records if (v := record.get(name)) is not None]
+        lists = bool(values) and all(map(_is_vector, values))
+        if lists and len(lengths := {len(value) for value in values}) == 1:
+            columns[name] = [f"{name}.{i}" for i in range(lengths.pop())]
+    if not columns:
+        return records, names, []
+    for record in records:
+        for name in columns:
+            record |= dict(zip(columns[name], record.pop(name, None) or (), strict=False))
+    flat = dict.fromkeys(part for name in names for part in columns.get(name, [name]))
+    return records, flat, [nested_note(name, parts) for name, parts in columns.items()]
+
+
+def _is_vector(value: Any) -> bool:
+    numbers = isinstance(value, list) and 0 < len(value) <= MOST_VALUES
+    return numbers and all(type(one) in (int, float) for one in value)
 
 
 def _lines(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:

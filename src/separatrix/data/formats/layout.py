@@ -30,9 +30,13 @@ DELIMITER_NAMES = {
 _SAMPLE_RECORDS, _SAMPLE_BYTES = 100, 1 << 18
 _TITLE_LINES, _TITLE_ROWS = 10, 5  # lines above a table at most; its rows that show it
 _LEAST_BELOW_UNITS, _MOST_UNITS = 3, 2
+INVISIBLE = "\u200b\u2060\ufeff\u00ad"
+"""Characters without a width, which programs put between others."""
+_CLEAN_NAME = str.maketrans({**dict.fromkeys(INVISIBLE), "\u00a0": " "})
 _BOM = b"\xef\xbb\xbf"
 _SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[ \t]*\r?\n', re.IGNORECASE)  # Excel's
 _QUOTED = re.compile(rb'"[^"]*"')
+_QUOTED_OR_BARE = re.compile(r'"([^"]*)"|(\S+)')
 _DECIMAL_COMMA = re.compile(r"(?<![0-9]),|,(?![0-9])")
 
 
@@ -47,8 +51,18 @@ class TableLayout:
     notes: tuple[str, ...] = ()
     encoding: str = "utf-8"
     codes: frozenset[str] = frozenset()  # columns with cells such as 007
-    units: int = 0  # rows below the header that are none: units, or questions of a survey
+    units: int = 0  # rows beside the header that are none: titles, units, or questions of a survey
+    header_width: int = 0  # cells of the header if rows have one more, without a name; else 0
     comments: bool = False  # whether lines that begin with # are no rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns but an empty one behind the last delimiter of every row."""
+        return self.names[: self.header_width] if self._ends_empty else self.names
+
+    @property
+    def _ends_empty(self) -> bool:
+        return bool(self.header_width) and self.names[0] != default_names(1)[0]
 
     def __str__(self) -> str:
         words = {"\t": "tab", " ": "blank", **{v: k for k, v in DELIMITER_NAMES.items() if v > " "}}
@@ -105,12 +119,19 @@ def detect_layout(
     records = _sample_records(text, delimiter)
     if not records:
         raise source.error(1, found="nothing", expected="at least one row")
+    above = _count_above(records) if header is None else 0
+    for row in records[:above]:
+        skipped = (*skipped, f"row above the header skipped: {', '.join(row)[:60]}")
+    del records[:above]
     if header is None:
         header = bool(set(features or ()) & set(records[0])) or _has_header(records)
     units = _count_units(records) if header else 0
     for row in records[1 : 1 + units]:
         skipped = (*skipped, f"row of units below the header skipped: {', '.join(row)[:60]}")
     del records[1 : 1 + units]
+    short = len(records[0]) if header and _lacks_a_name(records) else 0
+    if short:
+        skipped = (*skipped, _add_name(records))
     width = len(records[0])
     names = _column_names(records[0]) if header else default_names(width)
     notes = _note_renamed(records[0], names) if header else ()
@@ -119,7 +140,7 @@ def detect_layout(
     texts = {name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells)}
     codes = (name for i, name in enumerate(names) if _holds_codes(records[header:], i))
     found = frozenset(texts), (*skipped, *notes), source.encoding, frozenset(codes)
-    return TableLayout(delimiter, header, names, *found, units, comments)
+    return TableLayout(delimiter, header, names, *found, above + units, short, comments)
 
 
 def _require_no_page(source: ByteSource, head: bytes) -> None:
@@ -197,7 +218,7 @@ def _require_columns(source: ByteSource, head: bytes, delimiters: tuple[str, ...
 def _sample_records(text: str, delimiter: str) -> list[list[str]]:
     """The first records that are not empty, cells without surrounding blanks."""
     if delimiter == " ":
-        rows = (line.split() for line in text.splitlines())
+        rows = (_split_at_blanks(line) for line in text.splitlines())
         return list(islice((row for row in rows if row), _SAMPLE_RECORDS))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     found = []
@@ -212,6 +233,17 @@ def _sample_records(text: str, delimiter: str) -> list[list[str]]:
     return found
 
 
+def _split_at_blanks(line: str) -> list[str]:
+    """The cells of a line, some of them in quotes.
+
+    >>> _split_at_blanks('"net pay" 3  x')
+    ['net pay', '3', 'x']
+    """
+    if '"' not in line:
+        return line.split()
+    return [text or quoted for quoted, text in _QUOTED_OR_BARE.findall(line)]
+
+
 def _detect_delimiter(text: str) -> str:
     """The first one that splits the first records into equally many cells, more than one.
 
@@ -219,7 +251,8 @@ def _detect_delimiter(text: str) -> str:
     """
     found = []
     for delimiter in DELIMITERS:
-        sizes = {len(row) for row in _sample_records(text, delimiter)[:20]}
+        rows = _sample_records(text, delimiter)[:20]
+        sizes = {len(row) for row in (rows[1:] if _lacks_a_name(rows) and len(rows) > 2 else rows)}
         if len(sizes) == 1 and sizes.pop() > (2 if delimiter == ":" else 1):
             found.append(delimiter)
     first = text.split("\n", 1)[0]
@@ -259,6 +292,46 @@ def _has_header(records: list[list[str]]) -> bool:
         for cell, again in zip(first, recurs, strict=True)
     )
     return named or not any(recurs)
+
+
+def _count_above(records: list[list[str]]) -> int:
+    """Rows above the header, of a title or of merged cells: texts, some of them empty or repeated.
+
+    >>> _count_above([["Person", "Person", ""], ["age", "pay", "job"], ["31", "5", "x"], ["2", "3", "y"]])
+    1
+    """
+    for count, row in enumerate(records[: _TITLE_LINES + 1]):
+        names = len(set(row)) == len(row) and "" not in row
+        if names:
+            return count if count and _is_above_numbers(records[count:]) else 0
+        if any(is_value(cell) for cell in row if cell):
+            return 0
+    return 0
+
+
+def _is_above_numbers(records: list[list[str]]) -> bool:
+    """Whether the first record is of texts, one of them above a column of values only."""
+    if len(records) < 3 or any(map(is_value, records[0])):
+        return False
+    columns = ({row[i] for row in records[1:] if i < len(row)} for i in range(len(records[0])))
+    known = (cells.difference(MISSING) for cells in columns)
+    return any(cells and sum(map(is_value, cells)) >= 0.9 * len(cells) for cells in known)
+
+
+def _lacks_a_name(records: list[list[str]]) -> bool:
+    """Whether all rows have one cell more than the header."""
+    if len(records) < 2 or len(records[0]) < 2:
+        return False
+    return {len(row) - len(records[0]) for row in records[1:]} == {1}
+
+
+def _add_name(records: list[list[str]]) -> str:
+    """Name the column that the header lacks: the last if it is empty, else the first; returns a note."""
+    empty = not any(row[-1] for row in records[1:])
+    records[0] = [*records[0], ""] if empty else ["", *records[0]]
+    if empty:
+        return "every row ends with a delimiter: the last column is empty"
+    return "the header has one name less than the rows have cells: the first column has no name"
 
 
 def _count_units(records: list[list[str]]) -> int:
@@ -321,9 +394,17 @@ def _has_leading_zero(cell: str) -> bool:
 
 def _column_names(cells: list[str]) -> tuple[str, ...]:
     """Names from a header; a column without one is named by its position, a repeated one numbered."""
-    return number_names(
-        [cell or name for cell, name in zip(cells, default_names(len(cells)), strict=True)]
-    )
+    named = zip(map(clean_name, cells), default_names(len(cells)), strict=True)
+    return number_names([cell or name for cell, name in named])
+
+
+def clean_name(name: str) -> str:
+    """A name of a column without invisible characters and blanks around it.
+
+    >>> clean_name("\\ufeffage\\u200b"), clean_name("net\\u00a0pay ")
+    ('age', 'net pay')
+    """
+    return name.translate(_CLEAN_NAME).strip()
 
 
 def number_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -345,6 +426,14 @@ def number_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _note_renamed(cells: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    pairs = zip(cells, names, strict=True)
+    pairs = [(clean_name(cell), name) for cell, name in zip(cells, names, strict=True)]
     renamed = [f"{cell!r} is now {name!r}" for cell, name in pairs if cell and cell != name]
-    return (f"columns of the same name were numbered: {', '.join(renamed)}",) if renamed else ()
+    notes = [f"columns of the same name were numbered: {', '.join(renamed)}"] if renamed else []
+    return (*notes, *note_cleaned(cells))
+
+
+def note_cleaned(names: Sequence[str]) -> list[str]:
+    """A note on names with characters that nobody sees, which were removed."""
+    hidden = [clean_name(name) for name in names if set(name) & set(INVISIBLE)]
+    shown = ", ".join(map(repr, hidden[:5])) + (", ..." if len(hidden) > 5 else "")
+    return [f"invisible characters were removed from the names {shown}"] if hidden else []

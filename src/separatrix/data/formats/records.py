@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -28,7 +29,7 @@ from separatrix.data.formats.columns import (
 from separatrix.data.formats.layout import TableLayout, text_blocks
 from separatrix.data.formats.plain_rows import parse_plain
 from separatrix.data.numerals import MISSING, is_number
-from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
+from separatrix.data.streams import ByteSource, locate, newlines
 from separatrix.errors import DataFileError
 
 _BATCH_BYTES = 8 << 20  # parsed at once
@@ -36,6 +37,10 @@ _COMPILED_BYTES = 2 << 20  # from which compiling a parser, once in an installat
 _MOST_WORKERS = 4
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = pa.array(MISSING)
+_FEW_MALFORMED = 0.05  # share of the rows
+_MOST_FOOTNOTES = 20  # lines of one cell
+_MOST_MALFORMED = 10_000  # lines that are kept until all rows are counted
+_LEAST_WIDTH = 3  # of a table in which a line of one cell is no row
 _ROW_HINT = (
     'a cell with the delimiter in it needs quotes, "a, b", and a quote in a quoted cell is doubled; '
     "lines that are no rows must be deleted"
@@ -75,6 +80,8 @@ class _RecordReader:
         self.start = source.position, source.line
         self.plain = True  # whether blocks may be parsed by compiled code
         self.splitter = RecordSplitter(layout.delimiter, len(layout.names))
+        self.header = RecordSplitter(layout.delimiter, layout.header_width or len(layout.names))
+        self.malformed: dict[int, tuple[_RecordBlock, list[str]]] = {}  # by position of the block
         self.required = choice.numeric()
         self.categories = set() if self.target is None else {self.target}
         if features is not None:
@@ -97,7 +104,7 @@ class _RecordReader:
                 if found and number == 0:
                     break  # no need to look for more before the second pass
             if not found:
-                table = builder.table(order)
+                table = replace(builder.table(order), notes=self._note_malformed(builder.rows))
                 found = {
                     name for name in hinted if all(map(is_number, table.categories[name].values))
                 }
@@ -114,7 +121,7 @@ class _RecordReader:
             self._require_text(block, position)
             start = 0
             if header:
-                ends = (end for _, end in self._split(_RecordBlock(block, position)))
+                ends = (end for _, end in self._split(_RecordBlock(block, position), self.header))
                 start = next(islice(ends, header - 1, None), 0)
                 header = 0 if start else header
             end = start
@@ -161,7 +168,7 @@ class _RecordReader:
                 *locate(block, self._line(position), offset),
                 found="a zero byte",
                 expected="UTF-8 text",
-                hint=UTF8_HINT,
+                hint="delete zero bytes: tr -d '\\0' < FILE > CLEAN; or name the encoding with --encoding",
             )
 
     def _normalize(self, block: _RecordBlock) -> tuple[bytes, int]:
@@ -170,9 +177,11 @@ class _RecordReader:
         except MalformedRecordError as error:
             raise self._malformed(error, block) from None
 
-    def _split(self, block: _RecordBlock) -> Iterator[tuple[list[TableCell], int]]:
+    def _split(
+        self, block: _RecordBlock, splitter: RecordSplitter | None = None
+    ) -> Iterator[tuple[list[TableCell], int]]:
         try:
-            yield from self.splitter.records(block.raw, block.start)
+            yield from (splitter or self.splitter).records(block.raw, block.start)
         except MalformedRecordError as error:
             raise self._malformed(error, block) from None
 
@@ -221,13 +230,15 @@ class _RecordReader:
 
     def _parse(self, block: _RecordBlock, types: dict[str, Any]) -> Any:
         """The columns named in `types` as a pyarrow table."""
+        odd = list[str]()
+        self.malformed[block.position] = (block, odd)
         return pyarrow.csv.read_csv(
             pa.BufferReader(block.text),
             read_options=pyarrow.csv.ReadOptions(column_names=self.layout.names),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=self.layout.delimiter,
                 newlines_in_values=b'"' in block.text,
-                invalid_row_handler=self._handle_invalid_row,
+                invalid_row_handler=partial(self._handle_invalid_row, odd),
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 include_columns=self.used,
@@ -237,9 +248,39 @@ class _RecordReader:
             ),
         )
 
-    def _handle_invalid_row(self, row: Any) -> str:
+    def _handle_invalid_row(self, odd: list[str], row: Any) -> str:
+        """Skip lines that are no rows, and those of other widths, about which `_note_malformed` decides."""
         text = row.text.strip(self.splitter.blanks.decode())
-        return "skip" if not text or (self.layout.comments and text[0] == "#") else "error"
+        if not text or (self.layout.comments and text[0] == "#"):
+            return "skip"
+        odd.append(text)
+        return "skip" if len(odd) <= _MOST_MALFORMED else "error"
+
+    def _note_malformed(self, rows: int) -> tuple[str, ...]:
+        """A note on lines of too few or too many cells, which were skipped; an error if they are many.
+
+        Without labels, rows are predicted: only footnotes below all of them may be skipped.
+        """
+        blocks = [(block, odd) for block, odd in self.malformed.values() if odd]
+        if not blocks:
+            return ()
+        found = [text for _, odd in blocks for text in odd]
+        rest = sum(self.layout.delimiter in text for text in found)
+        width = len(self.layout.names)
+        few = rest <= _FEW_MALFORMED * rows and len(found) - rest <= _MOST_FOOTNOTES
+        aligned = self.target is not None or (not rest and self._ends_with(found))
+        if not few or not aligned or width < _LEAST_WIDTH:
+            raise self._find_error(blocks[0][0])
+        shown = ", ".join(repr(text[:40]) for text in found[:3]) + ", ..." * (len(found) > 3)
+        lines = "1 line has" if len(found) == 1 else f"{len(found):,} lines have"
+        verb = "is" if len(found) == 1 else "are"
+        return (f"{lines} other than {width} cells and {verb} set aside: {shown}",)
+
+    def _ends_with(self, texts: list[str]) -> bool:
+        """Whether these are the last lines of the text."""
+        last = self.malformed[max(self.malformed)][0].raw.decode(errors="replace")
+        lines = [line.strip() for line in last.splitlines() if line.strip()]
+        return lines[-len(texts) :] == [text.strip() for text in texts]
 
     def _convert_exactly(
         self, numbers: tuple[str, ...], block: _RecordBlock, found: set[str]

@@ -13,7 +13,14 @@ import pyarrow as pa
 
 from separatrix.data.formats.arrow import collect_columns
 from separatrix.data.formats.columns import TableContents
-from separatrix.data.formats.layout import default_names, is_value, number_names
+from separatrix.data.formats.layout import (
+    clean_name,
+    default_names,
+    is_value,
+    note_cleaned,
+    number_names,
+)
+from separatrix.data.formats.nested import flatten_nested
 from separatrix.data.limits import Limits
 from separatrix.data.streams import ByteSource
 from separatrix.errors import DataError
@@ -25,9 +32,8 @@ def scan_rows(
     source: ByteSource, names: Sequence[str], rows: Iterable[Sequence[Any]], **options: Any
 ) -> TableContents:
     """The columns of rows of Python values; options as for `collect_columns`."""
-    unique = number_names(
-        [name or other for name, other in zip(names, default_names(len(names)), strict=True)]
-    )
+    named = zip(map(clean_name, names), default_names(len(names)), strict=True)
+    unique = number_names([name or other for name, other in named])
     columns: list[list[Any]] = [[] for _ in unique]
     count = 0
     for row in rows:
@@ -39,13 +45,17 @@ def scan_rows(
     if not count:
         raise source.error(found="no rows", expected="at least one")
     arrays = [as_array(values) for values in columns]
-    return scan_arrow_table(source, pa.table(dict(zip(unique, arrays, strict=True))), **options)
+    table = pa.table(dict(zip(unique, arrays, strict=True)))
+    contents = scan_arrow_table(source, table, **options)
+    return contents._replace(notes=(*note_cleaned(names), *contents.notes))
 
 
 def scan_arrow_table(source: ByteSource, table: Any, **options: Any) -> TableContents:
     """The columns of an Arrow table."""
     batches = lambda names: table.select(list(names)).to_batches(max_chunksize=_BATCH)  # noqa: E731
-    return collect_columns(source, table.schema, batches, **options)
+    schema, batches, notes = flatten_nested(table.schema, batches)
+    contents = collect_columns(source, schema, batches, **options)
+    return contents._replace(notes=(*notes, *contents.notes))
 
 
 def as_array(values: Sequence[Any]) -> Any:
@@ -128,4 +138,4 @@ def frame_to_arrow(frame: Any) -> Any:
         )
     names = [name for name in table.column_names if not name.startswith("__index_level_")]
     table = table.select(names).replace_schema_metadata(None)
-    return table.rename_columns(list(number_names([str(name) for name in names])))
+    return table.rename_columns(list(number_names([clean_name(str(name)) for name in names])))

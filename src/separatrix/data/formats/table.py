@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from separatrix.data.dataset import Dataset
-from separatrix.data.encodings import FALLBACK, FALLBACK_NOTE, require_encoding
+from separatrix.data.encodings import MIXED, note_encoding, require_encoding
 from separatrix.data.formats.columns import (
     MissingLabel,
     TableContents,
@@ -122,11 +122,12 @@ def scan_csv(
             "texts": layout.texts,
             "header": layout.header,
         }
-        choice = choose_columns(source, layout.names, target, features, **seen)  # type: ignore[arg-type]
+        choice = choose_columns(source, layout.columns, target, features, **seen)  # type: ignore[arg-type]
         table = read_columns(source, layout, choice, missing_label, "F" if by_columns else "C")
         table, repeated = drop_repeated_headers(table) if layout.header else (table, [])
         table, dropped = drop_unlabelled(table, choice.target)
-        notes = (*layout.notes, *_note_encoding(source, encoding), *repeated, *dropped)
+        about = note_encoding(source.encoding, encoding)
+        notes = (*layout.notes, *about, *table.notes, *repeated, *dropped)
         return TableContents(replace(table, order=tuple(choice.used)), choice, notes, str(layout))
 
     try:
@@ -134,11 +135,5 @@ def scan_csv(
     except EncodingError:
         if encoding is not None or source.encoding != "utf-8":
             raise
-        source.use_encoding(FALLBACK)  # bytes that are not UTF-8, after the first megabyte
+        source.use_encoding(MIXED)  # bytes that are not UTF-8, after the first megabyte
         return scan()
-
-
-def _note_encoding(source: ByteSource, encoding: str | None) -> list[str]:
-    if encoding is not None or source.encoding != FALLBACK:
-        return []
-    return [FALLBACK_NOTE]

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from separatrix.data.dataset import Dataset
-from separatrix.data.encodings import FALLBACK, FALLBACK_NOTE
+from separatrix.data.encodings import note_encoding
 from separatrix.data.streams import ByteSource
 
 PADDED = "blanks around labels were removed"
@@ -27,10 +27,9 @@ def read_text(source: ByteSource, *, encoding: str | None = None) -> Dataset:
     >>> data.X, data.y.tolist()
     (['see you at noon', 'you have won'], ['ham', 'spam'])
     """
-    texts, labels, known, notes = list[str](), list[str](), set[str](), list[str]()
+    texts, labels, known = list[str](), list[str](), set[str]()
     source.use_encoding(encoding)
-    if encoding is None and source.encoding == FALLBACK:
-        notes.append(FALLBACK_NOTE)
+    notes = note_encoding(source.encoding, encoding)
     for line, raw in source.lines():
         if not raw:
             continue

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.data_table import DROPPED, KEPT, NUMERIC, ColumnSpec
+from separatrix.data.dates import EPOCHS, SERIAL, are_formats
 from separatrix.data.dates import FORMATS as DATE_FORMATS
-from separatrix.data.dates import are_formats
-from separatrix.data.numerals import BOOLEANS, is_convention
+from separatrix.data.numerals import BOOLEANS
+from separatrix.data.units import is_convention
 from separatrix.estimators.table_blocks import (
     PARTS,
     PERIODS,
@@ -28,7 +29,7 @@ NAMES = Labels("c", rising=False)
 WORDS = Labels("c", rising=False, distinct=False)
 FORMATS = {
     "boolean": tuple("/".join(pair) for pair in BOOLEANS),
-    "date": DATE_FORMATS,
+    "date": (*DATE_FORMATS, SERIAL, *EPOCHS),
 }
 LARGEST_SCALE = 1e6
 TERMS = f.Maybe(s.InnerModel(("TfidfVectorizer",)))
