@@ -80,6 +80,9 @@ def _reads_as_utf16(head: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return not _CONTROL.search(text)
+
+
+def _holds_both(head: bytes) -> bool:
     """Whether some lines are UTF-8 beyond ASCII, and others are not UTF-8.
 
     >>> _holds_both("Zürich\\n".encode() + "Zürich\\n".encode("latin-1")), _holds_both(b"Z\\xfcrich\\n")
