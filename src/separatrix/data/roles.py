@@ -378,11 +378,6 @@ def _finite(values: Vector) -> Vector:
     return values if np.isfinite(values).all() else np.where(np.isfinite(values), values, np.nan)
 
 
-def describe_roles(table: DataTable) -> list[tuple[str, str, str]]:
-    """Name, role and rule of every column."""
-    return [(spec.name, spec.role, spec.reason) for spec in table.specs]
-
-
 def plain_matrix(table: DataTable) -> Any | None:
     """The columns as a matrix if all are complete plain numbers; else None.
 
