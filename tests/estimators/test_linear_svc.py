@@ -354,3 +354,10 @@ def test_newton_goes_on_while_the_objective_falls(seed):
     model = LinearSVC(C=C, max_iter=100_000).fit(X, y)
     assert np.sum(model.objective_) <= most
     assert np.max(model.dual_gap_) <= 1e-3
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_small_violation_of_the_dual_is_not_taken_for_a_small_gap(seed):
+    # coordinate descent alone met tol here, with a relative gap of 0.98
+    model = LinearSVC(C=1e6, loss="hinge", max_iter=3000, random_state=seed).fit(X, Y)
+    assert (model.dual_gap_ <= 1e-3).all()

@@ -6,7 +6,11 @@ from typing import Any, NamedTuple
 
 from separatrix.solvers.linear_svm.primal_newton import DIRECT
 
-PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
+PASSES_FIRST = (
+    10  # of coordinate descent before Newton's method, with more rows than features, at least
+)
+FIRST_WORK = 2**22  # multiply-adds of all these passes: half the time of calls in Newton's method
+ROW_WORK = 10  # multiply-adds in the time that a row takes in a pass, beside those with its values
 PASSES_LONG = 200  # with fewer rows, when coordinate descent probably converges
 
 
@@ -49,5 +53,6 @@ def _plan(model: Any, n: int, d: int) -> SolverPlan:
     if n < d:
         return SolverPlan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
     if model.loss == "hinge":
-        return SolverPlan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
+        affordable = min(FIRST_WORK // (n * (d + ROW_WORK)), model.max_iter // 2)
+        return SolverPlan(max(PASSES_FIRST, affordable), True, f"dual, then Newton: {sizes}")
     return SolverPlan(0, True, f"primal Newton: {sizes}")
