@@ -5,7 +5,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataError
-from separatrix.evaluation.data_checks import find_leaks, find_problems
+from separatrix.evaluation.data_checks import find_leaks, find_problems, find_repeated
 from separatrix.evaluation.ordered_splits import ordered_splits
 
 
@@ -75,9 +75,7 @@ def test_test_rows_are_later_than_training_rows():
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "uint8", "bool"])
 def test_rows_are_repeated_if_and_only_if_all_their_values_are(dtype):
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, size=(3000, 8)).astype(
-        dtype
-    )  # 256 different rows, in any order of columns
+    X = rng.integers(0, 2, size=(3000, 8)).astype(dtype)  # at most 256 different rows
     (words,) = find_repeated(X, np.zeros(3000))
     different = len(np.unique(X, axis=0))
     assert words.startswith(f"{3000 - different} of 3000 rows repeat another row")

@@ -119,7 +119,7 @@ def _follow(times: list[tuple[int, float]], parts: int) -> float:
     power = 1.0
     if len(times) > 1:
         power = float(np.clip(np.log2(later / times[-2][1]), 0.0, 3.0))
-    return later * float(parts / size) ** power
+    return float(later * (parts / size) ** power)
 
 
 def _time_study(experiment: Experiment, parts: int) -> tuple[dict[str, float], bool]:

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from separatrix.data.data_table import NUMERIC, Category, DataTable
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.types import Codes, Matrix, Vector
+from separatrix.types import Codes, Vector
 
 MOST_ROWS = 20_000  # that columns are judged by
 BINS = 64  # of a column of numbers
@@ -148,7 +148,7 @@ def _keys(X: Any) -> Any:
     return np.array([hash(x) if isinstance(x, str) else id(x) for x in X])
 
 
-def _hash_rows(X: Matrix, salt: int) -> Any:
+def _hash_rows(X: Any, salt: int) -> Any:  # (n, d) -> (n,)
     """A hash of the bits of each row, (n,): a random sum of scrambled words modulo 2^64.
 
     >>> one, other, same = _hash_rows(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]), salt=0)

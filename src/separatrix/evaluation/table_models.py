@@ -36,8 +36,8 @@ def profile_data(data: Dataset) -> DataProfile:
         rows = subsample(y, MOST_ROWS, seed=0, stratified=True)
     X = TableEncoder().fit_transform(data.X[rows], y[rows])
     counts = np.unique(y, return_counts=True)[1]
-    sizes = {"n": len(y), "k": len(counts), "smallest": int(counts.min())}
-    return replace(profile(X, y[rows], kind="vectors"), **sizes)
+    found = profile(X, y[rows], kind="vectors")
+    return replace(found, n=len(y), k=len(counts), smallest=int(counts.min()))
 
 
 def kind_of(data: Dataset) -> str:

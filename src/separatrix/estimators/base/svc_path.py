@@ -50,8 +50,9 @@ def solve_svc_path(
     for c in np.argsort(Cs, kind="stable").tolist():
         if fits is not None and model.stop == LIBSVM and not _is_bounded(fits):
             path.reached.append(c)  # no bound matters any more
-            for done in (*path.supports, *path.outputs):
-                done.extend(done[-1:])
+            for done, scores in zip(path.supports, path.outputs, strict=True):
+                done.append(done[-1])
+                scores.extend(scores[-1:])
             continue
         if fits is None:
             problems = problems.again(list(Cs[c] * weights), begun[0] if begun else None, None)
