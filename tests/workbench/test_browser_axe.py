@@ -8,6 +8,7 @@ import pytest
 from tests.workbench.handwriting import HANDWRITING
 from tests.workbench.test_browser_draw import opened, says, settled, write
 from tests.workbench.test_browser_experiments import csv_of, flowers
+from tests.workbench.test_browser_odd_data import upload
 from tests.workbench.test_browser_playground import PLANE, made
 from tests.workbench.test_browser_playground import opened as played
 
@@ -94,6 +95,60 @@ def test_shared_pages_have_no_findings(visit, browser, tmp_path, width, dark):
 
     shown = browser.open(file, width=width, dark=dark)
     expect(shown.tab.locator("[data-test=shared-plane]")).to_be_visible()
+
+    assert findings(shown.tab) == []
+    shown.close()
+
+
+@LOOKS
+def test_states_of_the_playground_that_few_see_have_no_findings(visit, width, dark):
+    """Many classes, an empty plane, a fit that is refused, a story before a room."""
+    how = {"width": width, "height": 800, "dark": dark, "expected": ["Failed to load resource"]}
+    tab = played(visit, made(n=40), **how)
+    upload(tab, [(i % 5, i // 5 % 4, f"class {i % 20:02d}") for i in range(60)])
+    assert findings(tab) == []
+
+    upload(tab, [(1, 1, "ab"[i % 2]) for i in range(10)])
+    tab.locator("[data-test=parameter-hard]").evaluate("control => control.click()")
+    expect(tab.locator("[data-test=trouble]")).to_be_visible()
+    assert findings(tab) == []
+
+    tab.locator("[data-test=clear]").click()
+    assert findings(tab) == []
+
+    tab.locator("[data-test=stories]").select_option("ties")
+    tab.locator("[data-test=story-full]").click()
+    expect(tab.locator("[data-test=story-text]")).not_to_contain_text("…")
+    assert findings(tab) == []
+
+
+@LOOKS
+def test_own_classes_have_no_findings(taught, visit, width, dark):
+    tab = opened(visit, width=width, height=800, dark=dark).tab
+    try:
+        taught.post("/api/draw/classes", {"names": ["<b>bold</b>", "Ωmega 日本語 " + "x" * 15]})
+        expect(tab.locator("[data-test=own-name]").first).to_be_visible()
+
+        assert findings(tab) == []
+    finally:
+        taught.post("/api/draw/forget", {})
+        taught.post("/api/draw/data", {"data": "digits"})
+
+
+@LOOKS
+@pytest.mark.usefixtures("taught")
+def test_a_shared_drawing_has_no_findings(visit, browser, tmp_path, width, dark):
+    tab = opened(visit, width=1280, height=800, dark=dark).tab
+    write(tab, HANDWRITING["3"][0])
+    says(tab, "3")
+    settled(tab)
+    with tab.expect_download() as given:
+        tab.locator("[data-test=share-drawing]").click()
+    file = tmp_path / "drawing.html"
+    file.write_bytes(given.value.path().read_bytes())
+
+    shown = browser.open(file, width=width, dark=dark)
+    expect(shown.tab.locator("[data-test=majority]")).to_have_text("3")
 
     assert findings(shown.tab) == []
     shown.close()

@@ -343,3 +343,10 @@ def test_warnings_that_differ_in_a_number_only_are_one_message(playground):
     found = fit(playground, points=[*far, [1e6, 1e6, "a"]], model="svm", parameters={})
 
     assert len([one for one in found["warnings"] if "squared norm" in one]) == 1
+
+
+def test_a_hard_margin_between_points_in_one_place_is_refused(playground):
+    same = [[1.0, 1.0, "ab"[i % 2]] for i in range(10)]
+
+    with pytest.raises(DataError, match="5 of 10 points are on the wrong side"):
+        fit(playground, points=same, model="svm", parameters={"hard": True})

@@ -77,6 +77,8 @@ def describe(scene: Scene, regions: Regions, codes: Codes | None = None) -> dict
     tested = wrong_in_test(scene, regions)
     unfinished = why_unfinished(regions.machines)
     support = [] if unfinished else support_rows(regions.machines)
+    if unfinished is None:
+        _require_hard_margin(scene, len(wrong))
     return {
         "support": scene.rows[support].tolist(),
         "wrong": [] if unfinished else sorted([*wrong.tolist(), *tested.tolist()]),
@@ -88,6 +90,17 @@ def describe(scene: Scene, regions: Regions, codes: Codes | None = None) -> dict
         "more": None if unfinished else offer_more(scene, regions.machines),
         "facts": list_facts(scene, regions, codes, unfinished),
     }
+
+
+def _require_hard_margin(scene: Scene, wrong: int) -> None:
+    """Refuse a hard margin with points on the wrong side, such as those of two classes in one place."""
+    if scene.values.get("hard") and scene.rule == "predict" and wrong:
+        error = DataError(
+            f"a hard margin needs classes that can be separated, but {wrong} of {len(scene.y)} points "
+            "are on the wrong side"
+        )
+        error.hint = "switch the hard margin off, or choose another kernel"
+        raise error
 
 
 def solved_codes(scene: Scene, regions: Regions) -> Codes | None:
