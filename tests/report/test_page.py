@@ -648,6 +648,17 @@ def test_in_print_tables_that_are_folded_are_seen_and_colours_are_those_of_paper
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
+def test_in_print_a_wide_table_fits_the_width_of_a4(browser, tmp_path):
+    names = ["row", "true class", "predicted class", *(f"measure {i}" for i in range(1, 10))]
+    table = Table(names, [[283, "damp grey soil", "stubble", *[-0.328] * 9]])
+    page = Page("Wide", ["One row."], [Section("Hardest rows", [], [table])])
+
+    seen = browser.open(write(page, tmp_path / "page.html"), width=718)  # 19 cm
+    seen.tab.emulate_media(media="print")
+
+    assert seen.evaluate("document.documentElement.scrollWidth") == 718
+
+
 @pytest.mark.slow
 def test_a_report_of_a_comparison_is_small(compared, iris, tmp_path):
     path = write_report(compared, tmp_path / "report.html", data=iris)

@@ -291,7 +291,8 @@ class Comparison:
         for row in rows:
             first = row["model"] == self.best
             bounds = f"{row['low']:.1f}..{row['high']:.1f}"
-            behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
+            apart = round(row["behind"], 2) + 0.0  # no -0.00
+            behind = "" if first else f"{apart:.2f}" + _plus_minus(row["half_width"])
             yield (
                 f"{shorten(self._marked(row['model']), 24):<25}"
                 + _number(row["train_error"], 6, 2)

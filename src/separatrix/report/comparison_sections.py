@@ -106,9 +106,10 @@ def _cell(row: Mapping[str, Any], name: str, best: str) -> Any:
 def plus_minus(value: float, half_width: float) -> str:
     """A number with the half width of its interval, if known.
 
-    >>> plus_minus(1.234, 0.5), plus_minus(1.234, float("nan"))
-    ('1.23 ± 0.50', '1.23')
+    >>> plus_minus(1.234, 0.5), plus_minus(-1e-9, float("nan"))
+    ('1.23 ± 0.50', '0.00')
     """
+    value = round(value, 2) + 0.0  # no -0.00
     return f"{value:.2f}" + ("" if np.isnan(half_width) else f" ± {half_width:.2f}")
 
 
