@@ -34,6 +34,7 @@ from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
 from separatrix.report.closer_look import inspect_best
+from separatrix.report.comparison_models import features_section
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.data_section import data_section
 from separatrix.report.page import Page, Picture, Section, Table, render, write
@@ -688,3 +689,11 @@ def test_dates_and_codes_stay_on_one_line(tmp_path):
     html = render(Page("t", [], [section]))
     assert '<td class="n" dir="auto">2024-05-05</td>' in html  # the median, a day of the table
     assert ["a", 15, "50.0"] in section.shows[0].rows
+
+
+def test_weights_of_many_classes_are_not_a_table_wider_than_paper():
+    X = np.random.default_rng(0).normal(size=(260, 3))
+    y = np.arange(260) % 26
+    model = LogisticRegression(C=0.1).fit(X, y)
+    found = features_section(["logistic"], {"logistic": model}, None)
+    assert found.shows[0].table.columns == ["feature", "largest |w|"]
