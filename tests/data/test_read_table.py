@@ -333,8 +333,8 @@ def test_arff_reads_as_scipy_does(write):
 
 def test_json_lines(write):
     data = read_table(write(JSON_LINES, "people.jsonl"))
-    assert data.X.columns == ("age", "job", "smokes", "more")
-    assert shown(data)[0] == [31.0, "clerk", "true", None]
+    assert data.X.columns == ("age", "job", "smokes", "more.0", "more.1")
+    assert shown(data)[0] == [31.0, "clerk", "true", None, None]
     with pytest.raises(DataFileError, match=r":2:1: found '\[1\]', expected an object"):
         read_table(write('{"a": 1}\n[1]\n', "bad.jsonl"))
 

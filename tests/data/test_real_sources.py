@@ -8,9 +8,11 @@ import pytest
 
 from separatrix import TableEncoder
 from separatrix.app.data_summary import summarize
+from separatrix.app.held_out import HeldOutRows
 from separatrix.app.read_data import read_for
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
+from separatrix.evaluation.data_checks import find_problems
 
 N = 30
 ROWS = [(18 + i, ("Oslo", "Ulm")[i % 2], ("no", "yes")[i % 3 > 0]) for i in range(N)]
@@ -245,3 +247,19 @@ def test_polars_tables_give_the_features_of_pandas_tables():
     assert "who.age" in names
     np.testing.assert_array_equal(theirs.transform(table), ours.transform(frame))
     np.testing.assert_array_equal(theirs.transform(table.lazy().collect()), ours.transform(frame))
+
+
+def test_a_frequent_value_that_gives_the_class_away_is_found():
+    rng = np.random.default_rng(0)
+    y = rng.permutation(300) % 3 > 0
+    paid = np.where(y, rng.integers(100, 999, 300), 0).astype(float)
+    words = find_problems(np.column_stack([paid, rng.normal(size=300)]), y, ["paid", "size"])
+    assert [sentence[:40] for sentence in words] == ["column paid alone gives the class of 100"]
+
+
+def test_periods_before_the_second_class_appears_are_not_held_out():
+    y = np.array(["up"] * 30 + ["down", "up"] * 45)
+    splits, how = HeldOutRows(folds=5, times=np.arange(120.0)).draw(y, 0)
+    assert how == f"{len(splits)} later periods"
+    assert 0 < len(splits) < 5
+    assert all(len(np.unique(y[split.train])) == 2 for split in splits)

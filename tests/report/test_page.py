@@ -34,6 +34,7 @@ from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
 from separatrix.report.closer_look import inspect_best
+from separatrix.report.comparison_models import features_section
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.data_section import data_section
 from separatrix.report.page import Page, Picture, Section, Table, render, write
@@ -412,7 +413,7 @@ def test_what_a_search_tried_is_a_curve():
 
 def test_chosen_parameters_without_a_curve_are_called_so_and_rows_name_their_classes():
     X, y = load_iris(return_X_y=True)
-    comparison = compare(["logistic"], X, y, repeats=2)
+    comparison = compare(["logistic"], X[:, :1], y, repeats=2)
 
     sections = {one.title: one for one in comparison_page(comparison).sections}
 
@@ -648,6 +649,17 @@ def test_in_print_tables_that_are_folded_are_seen_and_colours_are_those_of_paper
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
+def test_in_print_a_wide_table_fits_the_width_of_a4(browser, tmp_path):
+    names = ["row", "true class", "predicted class", *(f"measure {i}" for i in range(1, 10))]
+    table = Table(names, [[283, "damp grey soil", "stubble", *[-0.328] * 9]])
+    page = Page("Wide", ["One row."], [Section("Hardest rows", [], [table])])
+
+    seen = browser.open(write(page, tmp_path / "page.html"), width=718)  # 19 cm
+    seen.tab.emulate_media(media="print")
+
+    assert seen.evaluate("document.documentElement.scrollWidth") == 718
+
+
 @pytest.mark.slow
 def test_a_report_of_a_comparison_is_small(compared, iris, tmp_path):
     path = write_report(compared, tmp_path / "report.html", data=iris)
@@ -677,3 +689,11 @@ def test_dates_and_codes_stay_on_one_line(tmp_path):
     html = render(Page("t", [], [section]))
     assert '<td class="n" dir="auto">2024-05-05</td>' in html  # the median, a day of the table
     assert ["a", 15, "50.0"] in section.shows[0].rows
+
+
+def test_weights_of_many_classes_are_not_a_table_wider_than_paper():
+    X = np.random.default_rng(0).normal(size=(260, 3))
+    y = np.arange(260) % 26
+    model = LogisticRegression(C=0.1).fit(X, y)
+    found = features_section(["logistic"], {"logistic": model}, None)
+    assert found.shows[0].table.columns == ["feature", "largest |w|"]

@@ -53,7 +53,9 @@ class HeldOutRows:
             if self.test_share is not None:
                 folds = max(1, round(1 / self.test_share) - 1)
                 return ordered_splits(self.times, folds=folds)[-1:], "the latest"
-            return ordered_splits(self.times, folds=folds), f"{folds} later periods"
+            found = ordered_splits(self.times, folds=folds)
+            later = [split for split in found if len(np.unique(y[split.train])) > 1] or found
+            return later, f"{len(later)} later periods"
         if self.groups is not None:
             folds = folds if self.test_share is None else max(2, round(1 / self.test_share))
             splits = grouped_folds(self.groups, folds=folds, seed=seed)

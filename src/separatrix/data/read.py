@@ -252,6 +252,9 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
         for name, format in FORMATS.items():
             if raw.startswith(format.magic):
                 return name
+        if raw.startswith(b"ORC") and b"\0" in raw:
+            hint = "convert it: pyarrow.parquet.write_table(pyarrow.orc.read_table(FILE), NEW)"
+            raise source.error(found="an ORC file", expected="Parquet", hint=hint)
         source.use_encoding()
         head = bytes(source.read_up_to(_HEAD_BYTES)).removeprefix(codecs.BOM_UTF8)
         first = _first_line(head)
@@ -265,9 +268,6 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
 
         if splits_evenly(head[: head.rfind(b"\n") + 1].decode(errors="replace")):
             return "csv"
-        if raw.startswith(b"ORC"):
-            hint = "convert it: pyarrow.parquet.write_table(pyarrow.orc.read_table(FILE), NEW)"
-            raise source.error(found="an ORC file", expected="Parquet", hint=hint)
         raise source.error(
             found=f"a file that begins with {first[:40].decode('latin1')!a}",
             expected=f"one of the formats {', '.join(FORMATS)}",

@@ -92,14 +92,16 @@ def find_leaks(columns: Mapping[str, Any], y: Any) -> list[tuple[str, float]]:
 
 
 def _bins(column: Vector) -> Codes:
-    """The bin of each value; few different values are bins of their own, missing ones the last."""
+    """The bin of each value; few different and frequent values have their own, missing ones the last."""
     column = np.asarray(column, dtype=np.float64)
     known = column[~np.isnan(column)]
     values = np.unique(known)
+    frequent = values[:0]
     if len(values) > BINS:
-        values = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
-    bins = np.searchsorted(values, column, side="right")
-    return np.asarray(np.where(np.isnan(column), len(values) + 1, bins))
+        values, times = np.unique(np.quantile(known, np.arange(1, BINS) / BINS), return_counts=True)
+        frequent = values[times > 1]
+    bins = 2 * np.searchsorted(values, column, side="right") + np.isin(column, frequent)
+    return np.asarray(np.where(np.isnan(column), 2 * len(values) + 2, bins))
 
 
 def _error_by(bins: Codes, codes: Codes, k: int) -> float:

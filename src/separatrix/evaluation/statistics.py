@@ -120,7 +120,8 @@ def format_p(p: float) -> str:
 def format_difference(mean: float, half_width: float) -> str:
     """A mean with the half width of its interval, if known.
 
-    >>> format_difference(1.234, 0.5), format_difference(1.234, float("nan"))
-    ('1.23 ± 0.50', '1.23')
+    >>> format_difference(1.234, 0.5), format_difference(-1e-9, float("nan"))
+    ('1.23 ± 0.50', '0.00')
     """
+    mean = round(mean, 2) + 0.0  # no -0.00
     return f"{mean:.2f}" + ("" if np.isnan(half_width) else f" ± {half_width:.2f}")

@@ -28,6 +28,7 @@ from separatrix.types import Codes, Matrix
 
 MOST_BARS = 20
 MOST_CELLS = 2000  # of the table of weights
+MOST_ACROSS = 10  # classes beside each other in it, which fit on paper
 MOST_PANELS = 10  # classes whose weights are drawn as images
 
 
@@ -86,7 +87,7 @@ def _table_of_weights(
     features: list[str], weights: Matrix, classes: list[str], order: Codes
 ) -> Table:
     """All weights where they are few, otherwise the largest."""
-    if weights.size <= MOST_CELLS:
+    if weights.size <= MOST_CELLS and len(weights) <= MOST_ACROSS:
         heads = classes if len(weights) == len(classes) else ["|w|"] * len(weights)
         rows = [[name, *line] for name, line in zip(features, weights.T, strict=True)]
         return Table(["feature", *heads], rows, caption="|w| for each class.")

@@ -70,7 +70,7 @@ def test_features_of_a_model_are_found(write, writer):
 
 def test_what_cannot_be_used_is_refused(write):
     for columns, words in (
-        ({"a": [[1, 2]], "y": [1]}, "in 'a', expected numbers, texts"),
+        ({"a": [b"\0"], "y": [1]}, "binary in 'a', expected numbers, texts"),
         ({"a": [1, 2], "y": ["x", None]}, "no label in 'y', row 2"),
         ({"a": pa.array([], pa.int64()), "y": pa.array([], pa.int64())}, "no rows"),
     ):

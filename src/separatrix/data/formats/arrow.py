@@ -6,7 +6,7 @@ read, and every batch is validated in full before it is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -47,7 +47,15 @@ def scan_arrow(source: ByteSource, **options: Any) -> TableContents:
         schema, batches, notes = flatten_nested(*_open_content(source, content))
         _require_limit(source, "columns", len(schema.names))
         contents = collect_columns(source, schema, batches, **options)
-        return contents._replace(notes=(*notes, *contents.notes))
+        return add_notes(contents, notes, options)
+
+
+def add_notes(
+    contents: TableContents, notes: Sequence[str], options: Mapping[str, Any]
+) -> TableContents:
+    """The contents with notes on nested columns, unless columns were chosen by a model."""
+    chosen = options.get("columns") is not None or options.get("features") is not None
+    return contents if chosen else contents._replace(notes=(*notes, *contents.notes))
 
 
 @contextmanager

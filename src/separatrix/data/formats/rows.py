@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from separatrix.data.formats.arrow import collect_columns
+from separatrix.data.formats.arrow import add_notes, collect_columns
 from separatrix.data.formats.columns import TableContents
 from separatrix.data.formats.layout import (
     clean_name,
@@ -54,8 +54,7 @@ def scan_arrow_table(source: ByteSource, table: Any, **options: Any) -> TableCon
     """The columns of an Arrow table."""
     batches = lambda names: table.select(list(names)).to_batches(max_chunksize=_BATCH)  # noqa: E731
     schema, batches, notes = flatten_nested(table.schema, batches)
-    contents = collect_columns(source, schema, batches, **options)
-    return contents._replace(notes=(*notes, *contents.notes))
+    return add_notes(collect_columns(source, schema, batches, **options), notes, options)
 
 
 def as_array(values: Sequence[Any]) -> Any:
