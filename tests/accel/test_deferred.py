@@ -160,12 +160,15 @@ def test_modes_of_rows_are_scipys(monkeypatch):
     assert mode(codes * 1000, axis=1) == "theirs"
 
 
-def test_ranks_are_scipys():
+def test_ranks_are_scipys(monkeypatch):
     values = np.random.default_rng(0).integers(0, 9, size=50) / 7.0
     wanted = rankdata(values, method="min")
     found = lowest_ranks(values, method="min")
     np.testing.assert_array_equal(found, wanted)
     assert found.dtype == wanted.dtype
+    for version, kind in (("1.17.1", "i"), ("1.18.0rc1", "f"), ("2.0.0", "f")):
+        monkeypatch.setattr("scipy.__version__", version)
+        assert lowest_ranks(values, method="min").dtype.kind == kind
     assert lowest_ranks(values) is None
     assert lowest_ranks(np.array([np.nan, 1.0]), method="min") is None
     assert lowest_ranks(values.reshape(5, 10), method="min") is None

@@ -54,7 +54,9 @@ def extended(old, new):
 def write_records(records, path):
     """Write records in JSON: of a campaign on another machine, or all that are kept."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([asdict(one) for one in records], indent=1) + "\n")
+    part = path.with_name(path.name + ".part")  # whoever reads the file finds a whole one
+    part.write_text(json.dumps([asdict(one) for one in records], indent=1) + "\n")
+    part.replace(path)
 
 
 def records_of(path):

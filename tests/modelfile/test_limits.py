@@ -20,6 +20,7 @@ from separatrix.modelfile import (
     plain_objects,
     values,
 )
+from separatrix.modelfile.fields import Archive
 from separatrix.modelfile.given_code import _function_of
 from separatrix.modelfile.kinds import preprocessing
 
@@ -33,6 +34,12 @@ def reason(call, *arguments):
 def test_levels_of_a_kernel():
     assert values._check_levels(values.MOST_LEVELS, "k") == values.MOST_LEVELS
     assert reason(values._check_levels, values.MOST_LEVELS + 1, "k") == "limit"
+    for rounds, refused in ((values.MOST_ROUNDS, False), (values.MOST_ROUNDS + 1, True)):
+        field = values.KERNEL_PARAMETERS["iterations"]
+        if refused:
+            assert reason(field.get, rounds, "iterations", Archive()) == "limit"
+        else:
+            assert field.get(rounds, "iterations", Archive()) == rounds
     for other in (2.0, True, "3"):
         assert reason(values._check_levels, other, "k") == "schema"
 

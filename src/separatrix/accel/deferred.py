@@ -262,16 +262,22 @@ def row_modes(original: Callable[..., Any]) -> Callable[..., Any]:
     return mode
 
 
+FLOAT_RANKS = (1, 18)  # SciPy's ranks by method "min" are floats from this version on
+
+
 def lowest_ranks(values: Any, method: str = "average", **more: Any) -> Any:
     """`scipy.stats.rankdata(values, method="min")`, as searches rank candidates; None for other calls.
 
     >>> import numpy as np
-    >>> lowest_ranks(np.array([0.5, 0.1, 0.5, 0.7]), method="min").tolist()
+    >>> lowest_ranks(np.array([0.5, 0.1, 0.5, 0.7]), method="min").astype(int).tolist()
     [2, 1, 2, 4]
     """
     import numpy as np
+    import scipy
 
     plain = method == "min" and not more and type(values) is np.ndarray and values.ndim == 1
     if not plain or values.dtype != np.float64 or np.isnan(values).any():
         return None
-    return np.searchsorted(np.sort(values), values) + 1
+    ranks = np.searchsorted(np.sort(values), values) + 1
+    whole = tuple(map(int, scipy.__version__.split(".")[:2])) < FLOAT_RANKS
+    return ranks if whole else ranks.astype(np.float64)

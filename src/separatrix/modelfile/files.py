@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix import __version__
 from separatrix.errors import ModelFileError, SeparatrixError
 from separatrix.modelfile.container import (
     Tensors,
@@ -25,7 +24,7 @@ from separatrix.modelfile.container import (
 from separatrix.modelfile.fields import Archive, find_in, require_keys, schema_error
 from separatrix.modelfile.given_code import GivenCode
 from separatrix.modelfile.kinds import KINDS
-from separatrix.modelfile.model_card import make_model_card, read_model_card
+from separatrix.modelfile.model_card import make_model_card, read_model_card, version_of
 from separatrix.modelfile.schema import IGNORED, MACHINE_PARAMETERS, ModelSchema, Values
 
 FORMAT = 1  # increases whenever a file of the one before would not be read as it is
@@ -158,8 +157,8 @@ def check_version(found: object) -> str | None:
         return None
     if type(found) is int and found > FORMAT:
         return (
-            f"it has format {found}, and separatrix {__version__} reads format {FORMAT}: it was "
-            "written by a later version; upgrade with `pip install --upgrade separatrix`"
+            f"it has format {found}, and separatrix {version_of('separatrix')} reads format {FORMAT}: "
+            "it was written by a later version; upgrade with `pip install --upgrade separatrix`"
         )
     return f"format {found!r:.20} was never written by separatrix"
 

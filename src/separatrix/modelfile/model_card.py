@@ -72,10 +72,11 @@ MODEL_CARD = f.Struct(
 
 def versions_here() -> dict[str, str]:
     """Versions of what the numbers of a model depend on."""
-    return {**{name: _version(name) for name in PACKAGES}, "python": platform.python_version()}
+    return {**{name: version_of(name) for name in PACKAGES}, "python": platform.python_version()}
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """The version of a package, installed or not."""
     try:
         return version(package)
     except PackageNotFoundError:  # run from its folder, not installed

@@ -1,6 +1,9 @@
 """ARFF: what the declarations say holds, whatever the values look like."""
 
+import pytest
+
 from separatrix.data.read_table import read_table
+from separatrix.errors import DataFileError
 
 HEAD = "@relation r\n@attribute a {%s}\n@attribute b numeric\n@attribute class {x,y}\n@data\n"
 
@@ -17,3 +20,17 @@ def test_nominal_attributes_of_three_numbers_are_categories(write):
 def test_nominal_attributes_of_two_numbers_are_left_to_their_values(write):
     data = read_table(write(HEAD % "0,1" + "1,0.5,x\n0,1.5,y\n1,2.5,x\n", "r.arff"))
     assert roles(data)["a"] != "category"
+
+
+HEAD = "@relation r\n@attribute a numeric\n@attribute word string\n@attribute class {p, q}\n"
+
+
+def test_cells_of_sparse_rows_may_be_long(write):
+    text = HEAD + "@data\n{1 abcdefghijklm, 2 q}\n{0 1.5}\n{0 2, 1 b}\n"
+    assert read_table(write(text, "t.arff")).y.tolist() == ["q", "p", "p"]
+
+
+def test_an_attribute_that_is_none_is_named_with_its_place(write):
+    path = write(HEAD + "@attribute b colour\n@data\n1,x,p,2\n", "t.arff")
+    with pytest.raises(DataFileError, match=r"t.arff:5:1: found '@attribute b colour'"):
+        read_table(path)

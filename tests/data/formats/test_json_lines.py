@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.data.formats.samples import from_path
 
-from separatrix.data.formats.rows import as_array
+from separatrix.data.formats.json_lines import read_json_lines
+from separatrix.data.formats.rows import as_array, memory_source
+from separatrix.data.limits import Limits
 from separatrix.data.read_table import read_table
+from separatrix.errors import DataFileError
 
 
 def rows(data):
@@ -54,3 +58,26 @@ def test_integers_beyond_all_floats_are_infinite_as_other_numbers_are(write):
         assert rows(huge) == rows(large) or np.isnan(huge.X.numbers[0, 0])
         assert huge.notes == large.notes == ("a: 1 of 2 cells is infinite and counts as missing",)
     assert as_array([10**400, -(10**400), 1]).to_pylist() == [np.inf, -np.inf, 1.0]
+
+
+def test_an_empty_list_is_no_array_of_objects(write):
+    text = (
+        '{"none": [], "rows": [{"a": 1, "b": 3.5, "class": "x"}, {"a": 2, "b": 4, "class": "y"}]}'
+    )
+    assert rows(read_table(write(text, "t.json"))) == [{"a": 1, "b": 3.5}, {"a": 2, "b": 4}]
+
+
+def test_rows_have_a_limit(write):
+    path = write(
+        '{"a": 1, "class": "x"}\n{"a": 2, "class": "y"}\n{"a": 3, "class": "y"}\n', "t.jsonl"
+    )
+    read = from_path(read_json_lines)
+    assert len(read(path, Limits(rows=3)).y) == 3
+    with pytest.raises(DataFileError, match=":3: found more than 2 rows"):
+        read(path, Limits(rows=2))
+
+
+def test_bytes_of_every_type_are_bytes():
+    cells = [b"\xff", bytearray(b"\xfe"), memoryview(b"\xfd"), None]
+    assert as_array(cells).to_pylist() == [b"\xff", b"\xfe", b"\xfd", None]
+    assert memory_source("x", Limits(rows=3)).limits.rows == 3

@@ -8,6 +8,7 @@ import pytest
 from tests.data.formats.samples import from_path, npy, npz, zipped
 
 from separatrix.data.formats import npz as npz_format
+from separatrix.data.formats.rows import memory_source
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError
 
@@ -154,3 +155,13 @@ def test_members_that_another_reader_may_take_for_others_are_refused(write, name
             archive.writestr(member, npy(X))
     with pytest.raises(DataFileError, match="ambiguous member"):
         read_npz(write(file.getvalue()))
+
+
+@pytest.mark.parametrize(("descr", "is_plain"), [("<f8", 1), ("<U20", 1), ("<f16", 0), ("|O8", 0)])
+def test_numbers_are_of_at_most_eight_bytes_and_words_of_more(descr, is_plain):
+    source = memory_source("x.npy")
+    if is_plain:
+        assert npz_format._plain_type(source, descr) == np.dtype(descr)
+    else:
+        with pytest.raises(DataFileError, match="numbers of at most 8 bytes, or words"):
+            npz_format._plain_type(source, descr)

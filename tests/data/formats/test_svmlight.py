@@ -290,3 +290,9 @@ def test_the_last_line_needs_no_newline(line):
 def test_what_is_wrong_at_the_end_is_found_where_it_is(line, outcome, at):
     assert parse(line)[:2] == (outcome, at)
     assert parse(line + "\n")[:2] == (outcome, at)
+
+
+def test_rows_without_a_feature_have_one_column(write):
+    found = from_path(svmlight.read_svmlight)(write("1\n-1\n"))
+    assert found.X.shape == (2, 1)
+    assert found.X.nnz == 0

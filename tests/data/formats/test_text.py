@@ -55,3 +55,11 @@ def test_an_error_says_where(write, content, where, sentence):
 def test_limits_hold(write, limits, sentence):
     with pytest.raises(DataFileError, match=sentence):
         read_text(write(TEXT), limits)
+
+
+def test_a_header_is_the_first_line_alone(write):
+    read = from_path(text.read_text)
+    found = read(write("label\ttext\nham\thello\nspam\tbuy\n"))
+    assert found.y.tolist() == ["ham", "spam"]
+    assert any("is taken for a header" in note for note in found.notes)
+    assert len(read(write("\nlabel\ttext\nham\thello\n")).y) == 2
