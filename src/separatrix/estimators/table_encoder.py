@@ -153,7 +153,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The table in the roles of the training table."""
         if not isinstance(X, DataTable):
             table, notes = table_of(X, specs=self.columns_)
-            for note in notes:
+            for note in (one for one in notes if "as missing" in one):
                 warn_user(note)
             return table
         kept = [(spec.name, spec.role) for spec in self.columns_ if spec.kept]
