@@ -97,8 +97,8 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         Must be False: a dual form is not supported.
     tol
         Largest entry of the gradient of the mean loss at which to stop, as in scikit-learn. Above 0. It
-        goes on while the next step promises to lower the objective by more than this share of it, so
-        that samples of small values or of small loss are fitted too; or by more than 1e-7 of it.
+        goes on while the next step promises to lower the objective by more than its 1e-7th, or by more
+        in proportion to a tol above 1e-4.
         With l1_ratio above 0, also the relative duality gap at which to stop.
     fit_intercept
         Whether scores have a bias.

@@ -33,7 +33,7 @@ from separatrix.solvers.logistic.block_sums import (
 from separatrix.solvers.logistic.costs import VALUE, LogisticCosts
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, solve_lbfgs
-from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
+from separatrix.solvers.logistic.newton import GAP, USUAL_TOL, LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.solvers.logistic.preconditioner import (
     Diagonal,
@@ -85,7 +85,7 @@ class LogisticSolver:
         gap: float | None = None,
     ) -> None:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
-        self.gap = max(tol, GAP) if gap is None else gap
+        self.gap = GAP * max(1.0, tol / USUAL_TOL) if gap is None else gap
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads, self._margin = threads, True  # whether margins are looked at
         self._slope = 1.0  # mean slope of scores in the guess of the Hessian

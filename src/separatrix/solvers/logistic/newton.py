@@ -22,7 +22,8 @@ from separatrix.types import Matrix, Vector
 
 ARMIJO = 1e-4  # share of the promised decrease that a step must bring
 ROUNDING = 1e-14  # differences of the objective below this share of it decide nothing
-GAP = 1e-7  # share of the objective that a step may promise at the end for any tolerance
+GAP = 1e-7  # of the objective, that is left at most by default
+USUAL_TOL = 1e-4  # up to which that holds; a larger one leaves more in proportion
 GOOD = 0.2  # share of the gradient that a good step leaves at most
 BOLDEST = 5.0  # length of a damped step, at most
 HALVINGS = 30

@@ -23,9 +23,8 @@ from separatrix.solvers.logistic.sparse_products import scores_of
 from separatrix.types import Block, Codes, Matrix, Vector
 
 HESSIAN_BYTES = 2**24  # of products of samples and probabilities
-STRIP_BYTES = (
-    2**22
-)  # of samples and their scores, which are read twice from the last cache; calls cost 1 %
+# of samples and their scores, which are read twice from the last cache; calls cost 1 %
+STRIP_BYTES = 2**22
 
 
 class Sums(NamedTuple):
