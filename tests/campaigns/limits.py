@@ -20,13 +20,9 @@ from separatrix import LogisticRegression
 LIMITS = {
     "solvers.logistic.descent": {
         **{"MIN_SUBSAMPLE": (2, 5), "BLOCK_WORK": (1.0, 500.0), "MERGED": (0,), "WIDE": (1, 10**6)},
-        **{
-            "MAX_NEWTON": (0, 10**6),
-            "FEW_FEATURES": (0,),
-            "LITTLE_WORK": (0.0,),
-            "VALUE": (0, 1e4),
-        },
+        **{"MAX_NEWTON": (0, 10**6), "LITTLE_WORK": (0.0,), "VALUE": (0, 1e4)},
     },
+    "solvers.logistic.costs": {"FEW_FEATURES": (0,), "FEWEST_TRIED": (1, 100), "VALUE": (0, 1e4)},
     "solvers.logistic.passes": {"HESSIAN_BYTES": (64, 2**12), "STRIP_BYTES": (64, 2**10)},
     "solvers.logistic.elastic_net": {"ALL_WEIGHTS": (1,), "FEWEST": (1, 2), "MOST_WEIGHTS": (2, 5)},
     "solvers.logistic.kernel_newton": {"CONVERTED": (1, 7)},
@@ -35,7 +31,7 @@ LIMITS = {
     "solvers.svm.smo": {"FEW_PROBLEMS": (1, 1000), "LARGE_PROBLEM": (2,), "FEW_ACTIVE": (1, 1000)},
     "solvers.nearest.index": {"TINY": (0,), "FEW_QUERIES": (0,), "ALWAYS_BOXES": (0, 100)},
     "solvers.nearest.axes": {"FEW": (0,)},
-    "estimators.linear_svc": {"DIRECT": (0,), "DENSE_ENOUGH": (0.0, 1.0)},
+    "estimators.linear_svc": {"DENSE_ENOUGH": (0.0, 1.0)},
     "estimators.discriminant": {"FEWEST_ROWS": (1, 7), "SMALL": (0,)},
     "estimators.naive_bayes": {"FEWEST_ENTRIES": (1,)},
     "estimators.least_squares": {"LOO_ROWS": (1, 5)},
@@ -43,7 +39,9 @@ LIMITS = {
     "estimators.base.svc_training": {"HOLD_BELOW": (0,), "HOLD_AT_MOST": (0,)},
     "estimators.base.support_scores": {"SMALL": (0,), "LARGEST_WEIGHTS": (0,), "TILES": (1,)},
     "estimators.base.linear_machine": {"BLOCK_BYTES": (64, 500)},
-    "estimators.base.linear_plan": {"PASSES_FIRST": (0, 1), "PASSES_LONG": (0,)},
+    "estimators.base.linear_plan": {
+        **{"DIRECT": (0,), "PASSES_FIRST": (0, 1), "PASSES_LONG": (0,)},
+    },
     "estimators.base.multiclass": {"MATRIX_UP_TO": (1,)},
     "kernels.prepared": {"SMALL": (0,), "ROWS_AT_ONCE": (1, 7), "PRODUCT_ROWS": (1, 7)},
     "kernels.gram.sources": {"ROWS_AT_ONCE": (1, 7), "TILES": (1,), "TILE_WORK": (1,)},

@@ -139,7 +139,7 @@ def test_a_margin_near_0_does_not_take_steps_without_end(monkeypatch):
     assert model.predict(X).shape == y.shape
 
 
-# tol is below the rounding of kernel values of 1e160: on some machines the last step meets it, on others not
+# tol is below the rounding of kernel values of 1e160: on some machines the last step meets it
 @pytest.mark.filterwarnings("ignore:NuSVC cannot come closer")
 def test_features_whose_squared_margin_overflows_are_fitted():
     X, y = load_iris(return_X_y=True)

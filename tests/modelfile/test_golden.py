@@ -51,11 +51,11 @@ def not_installed(name):
     ("version", "sentence"),
     [
         (FORMAT + 1, "written by a later version; upgrade with `pip install --upgrade separatrix`"),
-        (0, "none that separatrix ever wrote"),
-        ("1", "none that separatrix ever wrote"),
-        (True, "none that separatrix ever wrote"),
-        (1.0, "none that separatrix ever wrote"),
-        (None, "none that separatrix ever wrote"),
+        (0, "was never written by separatrix"),
+        ("1", "was never written by separatrix"),
+        (True, "was never written by separatrix"),
+        (1.0, "was never written by separatrix"),
+        (None, "was never written by separatrix"),
     ],
 )
 def test_a_format_that_is_not_known_is_refused_with_what_to_do(

@@ -364,12 +364,12 @@ def test_whole_floats_are_labels_and_the_extremes_of_32_bits_too(tmp_path):
 def test_probabilities_and_margins_that_break_ties_are_left_out_with_a_warning(tmp_path):
     X, y, _, _ = halves("iris")
     model = SVC(calibration="sigmoid", random_state=0).fit(X, y)
-    with pytest.warns(UserWarning, match="no place for the probabilities of this SVC") as told:
+    with pytest.warns(UserWarning, match="cannot store the probabilities of this SVC") as told:
         save_libsvm(model, tmp_path / "m")
     assert len(told) == 1
     assert told[0].filename == __file__
 
-    with pytest.warns(UserWarning, match="no place for break_ties=True"):
+    with pytest.warns(UserWarning, match="cannot store break_ties=True"):
         save_libsvm(SVC(break_ties=True).fit(X, y), tmp_path / "m")
 
 

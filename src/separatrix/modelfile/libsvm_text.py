@@ -103,7 +103,7 @@ def _warn_of_what_is_left_out(model: Any, labels: list[int]) -> None:
     calibration = getattr(model, "_calibration", None)
     for left_out, found in (
         (
-            f"the probabilities of this {name}, only for those of calibration='platt': they are left out",
+            f"the probabilities of this {name}, only those of calibration='platt': they are left out",
             calibration is not None and calibration.method != "platt",
         ),
         (

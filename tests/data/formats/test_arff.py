@@ -22,15 +22,15 @@ def test_nominal_attributes_of_two_numbers_are_left_to_their_values(write):
     assert roles(data)["a"] != "category"
 
 
-HEAD = "@relation r\n@attribute a numeric\n@attribute word string\n@attribute class {p, q}\n"
+WORDS = "@relation r\n@attribute a numeric\n@attribute word string\n@attribute class {p, q}\n"
 
 
 def test_cells_of_sparse_rows_may_be_long(write):
-    text = HEAD + "@data\n{1 abcdefghijklm, 2 q}\n{0 1.5}\n{0 2, 1 b}\n"
+    text = WORDS + "@data\n{1 abcdefghijklm, 2 q}\n{0 1.5}\n{0 2, 1 b}\n"
     assert read_table(write(text, "t.arff")).y.tolist() == ["q", "p", "p"]
 
 
 def test_an_attribute_that_is_none_is_named_with_its_place(write):
-    path = write(HEAD + "@attribute b colour\n@data\n1,x,p,2\n", "t.arff")
+    path = write(WORDS + "@attribute b colour\n@data\n1,x,p,2\n", "t.arff")
     with pytest.raises(DataFileError, match=r"t.arff:5:1: found '@attribute b colour'"):
         read_table(path)
