@@ -17,7 +17,7 @@ import separatrix
 from separatrix.data.catalogue.find import find
 from separatrix.errors import DataError, MissingDataError
 from separatrix.workbench.drawing import service as service_module
-from separatrix.workbench.drawing.explanation import SupportRows, find_terms
+from separatrix.workbench.drawing.explanation import PreparedSupportRows, find_terms
 from separatrix.workbench.drawing.models import _RECIPES
 from separatrix.workbench.drawing.pictures import load_pictures
 from separatrix.workbench.drawing.requests import AnswerRequest
@@ -419,7 +419,7 @@ def test_reasons_follow_what_a_kernel_perceptron_learns():
     model = separatrix.KernelPerceptron(kernel="poly", degree=2, gamma=0.01).fit(
         digits.data[:200], digits.target[:200]
     )
-    rows, x = SupportRows(), digits.data[500:501]
+    rows, x = PreparedSupportRows(), digits.data[500:501]
     before = find_terms(model, x, 3, rows)
     model.partial_fit(x, np.array([3]))
 

@@ -8,7 +8,7 @@ from tests.workbench.playground.scenes import as_arrays, fit, make_scene
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram import HeldGram
 from separatrix.workbench.playground import service as service_module
-from separatrix.workbench.playground.kernel_rows import KernelRows
+from separatrix.workbench.playground.kernel_rows import KernelValuesCache
 from separatrix.workbench.worker import PointsNotKeptError, describe_error
 
 OPTIONS = {"memory": None, "segments": None, "threads": 1, "hold": False, "device": None}
@@ -57,13 +57,13 @@ def test_other_points_under_a_key_have_their_own_explanation(playground):
 
 
 def test_a_slider_that_leaves_the_kernel_alone_computes_no_kernel_matrix(playground, monkeypatch):
-    made, make = [], KernelRows.make
+    made, make = [], KernelValuesCache.make
 
     def remember(self, *args, **options):
         made.append(make(self, *args, **options))
         return made[-1]
 
-    monkeypatch.setattr(KernelRows, "make", remember)
+    monkeypatch.setattr(KernelValuesCache, "make", remember)
     scene = make_scene("moons", model="svm", n=600)
     X, y = as_arrays(scene["points"])
     fit(playground, **scene)
@@ -79,7 +79,7 @@ def test_a_slider_that_leaves_the_kernel_alone_computes_no_kernel_matrix(playgro
 
 def test_kernel_rows_are_single_where_the_bound_allows_it_and_exact_elsewhere():
     X = np.random.default_rng(0).normal(size=(300, 2))
-    rows, order = KernelRows(), np.arange(300)
+    rows, order = KernelValuesCache(), np.arange(300)
     loose = rows.make(Gaussian(1.0), X, order=order, tolerance=1e-3, **OPTIONS)
     tight = rows.make(Gaussian(1.0), X, order=order, tolerance=0.0, **OPTIONS)
 

@@ -104,7 +104,8 @@ class _RecordReader:
                 if found and number == 0:
                     break  # no need to look for more before the second pass
             if not found:
-                table = replace(builder.table(order), notes=self._note_malformed(builder.rows))
+                notes = self._note_malformed(builder.rows)
+                table = replace(builder.table(order), notes=notes)
                 found = {
                     name for name in hinted if all(map(is_number, table.categories[name].values))
                 }

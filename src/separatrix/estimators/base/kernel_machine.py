@@ -68,9 +68,10 @@ class KernelMachine(Estimator):
     @property
     def _vectors(self) -> Any:
         """The support vectors where they are: a tensor, or as `support_vectors_`."""
-        if "support_vectors_" in self.__dict__:
+        support = self.__dict__.get("_support")
+        if "support_vectors_" in self.__dict__ or support not in ON_DEVICE:
             return self.support_vectors_
-        return ON_DEVICE[self.__dict__["_support"]]
+        return ON_DEVICE[support]
 
     def _keep_vectors(self, vectors: Any) -> None:
         """Set the support vectors of `_support`; a tensor on a GPU stays there until they are asked for."""

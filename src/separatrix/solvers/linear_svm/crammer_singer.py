@@ -167,11 +167,11 @@ def _solve_one(
         if k > FEW_CLASSES:
             ranked[c] = value
             continue
-        place = c
-        while place > 0 and ranked[place - 1] > value:
-            ranked[place] = ranked[place - 1]
-            place -= 1
-        ranked[place] = value
+        slot = c
+        while slot > 0 and ranked[slot - 1] > value:
+            ranked[slot] = ranked[slot - 1]
+            slot -= 1
+        ranked[slot] = value
     if k > FEW_CLASSES:
         ranked.sort()
     beta, count = ranked[k - 1] - square * price, 1

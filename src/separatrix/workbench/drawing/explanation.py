@@ -27,7 +27,7 @@ class Terms(NamedTuple):
     number: int  # of all terms
 
 
-class SupportRows:
+class PreparedSupportRows:
     """Kernel values of a picture with the support vectors of one model, prepared once for all pictures."""
 
     def __init__(self) -> None:
@@ -66,14 +66,16 @@ def _squares(X: Matrix) -> Vector:
     return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
-def find_terms(model: Any, x: Matrix, code: int, rows: SupportRows | None = None) -> Terms | None:
+def find_terms(
+    model: Any, x: Matrix, code: int, rows: PreparedSupportRows | None = None
+) -> Terms | None:
     """The largest terms of class `code`; None if the model has no such terms.
 
     A term is a kernel value times a coefficient. `rows` keeps what all pictures share.
     """
     if not hasattr(model, "support_vectors_"):
         return None
-    return choose_terms(model.support_, (rows or SupportRows()).terms(model, x, code))
+    return choose_terms(model.support_, (rows or PreparedSupportRows()).terms(model, x, code))
 
 
 def choose_terms(rows: Any, terms: Vector) -> Terms:

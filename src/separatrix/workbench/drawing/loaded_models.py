@@ -23,7 +23,7 @@ from separatrix.errors import DataError, SeparatrixError
 from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Matrix, Vector
 from separatrix.workbench.drawing.canvas import side_of
-from separatrix.workbench.drawing.explanation import SupportRows
+from separatrix.workbench.drawing.explanation import PreparedSupportRows
 from separatrix.workbench.drawing.fitted_cache import FitFacts, FittedModels
 from separatrix.workbench.drawing.models import NEIGHBORS, Recipe, set_if_known
 from separatrix.workbench.drawing.pictures import Pictures, label_text
@@ -171,7 +171,7 @@ class TrainedModel(LoadedModel):
         self.error = self.first_error = facts.error
         # threads slow one picture down; the device is not part of a file
         set_if_known(model, n_jobs=1, cache_size=100.0, device="cpu")
-        self.support_rows = SupportRows()
+        self.support_rows = PreparedSupportRows()
         self._original: Any = None  # the model before any correction
         self._rows: list[tuple[Matrix, Any]] = []  # corrections that vote
 

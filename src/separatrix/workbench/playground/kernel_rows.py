@@ -29,7 +29,7 @@ class _Made(NamedTuple):
     tolerance: float
 
 
-class KernelRows:
+class KernelValuesCache:
     """Makes the kernel matrix of an SVM, or gives the last one again."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from separatrix.workbench.playground.explain import explain_position
 from separatrix.workbench.playground.export import export_scene
 from separatrix.workbench.playground.fit import collect_warnings, compute_regions, fit_picture
 from separatrix.workbench.playground.generators import generate_points
-from separatrix.workbench.playground.kernel_rows import KernelRows
+from separatrix.workbench.playground.kernel_rows import KernelValuesCache
 from separatrix.workbench.playground.lift import lift_by_squares
 from separatrix.workbench.playground.points import from_csv, from_data, from_generator
 from separatrix.workbench.playground.scene import LabelledPoints, Scene
@@ -41,7 +41,7 @@ class Playground:
     def __init__(self, settings: Settings) -> None:
         self._unused = list(MODELS)
         self._kept: dict[str, LabelledPoints] = {}
-        self._rows = KernelRows()
+        self._rows = KernelValuesCache()
         self._last: tuple[dict[str, Any], Scene, Regions] | None = None
 
     def work(self) -> bool:
