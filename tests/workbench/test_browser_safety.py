@@ -19,6 +19,7 @@ from tests.workbench.hostile import NAMES
 from tests.workbench.shown_code import compare_arguments
 from tests.workbench.workbench_process import WorkbenchProcess, until
 
+from separatrix.data.formats.layout import INVISIBLE
 from separatrix.workbench.records import FileRequest, JobRecord
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -26,7 +27,9 @@ from playwright.sync_api import expect
 
 LONGEST = 200  # letters of a class
 CLASSES = [name for name in NAMES if len(name) <= LONGEST]
-COLUMNS = [*dict.fromkeys(filter(None, map(str.strip, NAMES)))]  # readers strip, and refuse twins
+# readers strip, drop what is invisible, and refuse twins
+VISIBLE = ["".join(c for c in name if c not in INVISIBLE).strip() for name in NAMES]
+COLUMNS = [*dict.fromkeys(filter(None, VISIBLE))]
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 # names are text on every screen alike; on the narrow one it is tried in the long runs
 SCREENS = [pytest.param(DESK, id="desk"), pytest.param(PHONE, id="phone", marks=pytest.mark.long)]
