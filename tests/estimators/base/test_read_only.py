@@ -49,9 +49,9 @@ def compiled_versions():
 @pytest.mark.parametrize(
     "model",
     [
-        LinearSVC(loss="hinge"),
+        LinearSVC(loss="hinge", random_state=0),
         LogisticRegression(),
-        Perceptron(),
+        Perceptron(random_state=0),
         MultinomialNB(),
         KNeighborsClassifier(),
     ],
