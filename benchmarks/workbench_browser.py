@@ -23,7 +23,8 @@ WATCH = """() => {
   after.port1.onmessage = () => watch.painted.push(performance.now());
   new MutationObserver(() => after.port2.postMessage(0)).observe(plane, { attributeFilter: ["data-fitted"] });
 }"""
-ASKED = """() => performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("/fit"))
+ASKED = """() => performance.getEntriesByType("resource")
+  .filter(({ name, responseStatus }) => name.endsWith("/fit") && responseStatus === 200)
   .map(({ startTime, responseStart, responseEnd }) => [startTime, responseStart, responseEnd])"""
 
 
@@ -61,6 +62,7 @@ def _slides(bench, browser, n, name, goal):
     """The times of one drag there and back."""
     tab = _open(bench, browser, n)
     _drag(tab, name, 30)  # as somebody who has moved it before
+    tab.wait_for_timeout(1500)  # until its last picture is there
     tab.evaluate(WATCH)
     _drag(tab, name, MOVES)
     tab.wait_for_timeout(3000)
