@@ -96,3 +96,14 @@ def test_columns_and_statistics_belong_together(said, parts, path):
 
     with pytest.raises(ModelFileError, match=said):
         load(path)
+
+
+def test_a_table_without_the_names_of_its_columns_is_refused(parts, path):
+    document, tensors = copy.deepcopy(parts[0]), dict(parts[1])
+    del document["model"]["state"]["feature_names_in_"]
+    kept = {name: values for name, values in tensors.items() if "feature_names_in_" not in name}
+    path.write_bytes(signed(document, kept))
+
+    with pytest.raises(ModelFileError, match="must be the columns that are kept; found") as refused:
+        load(path)
+    assert refused.value.__cause__ is None

@@ -122,7 +122,7 @@ def _check(model: Any, sizes: f.ShapeEnv) -> None:
         s.require(known, "column_formats", f"a format of a {spec.role}", spec.format)
     kept = [spec.name for spec in model.columns_ if spec.kept]
     s.require(len(kept) == sizes["d"] > 0, "n_features_in_", str(len(kept)), sizes["d"])
-    names = list(model.feature_names_in_)
+    names = list(getattr(model, "feature_names_in_", ()))
     s.require(names == kept, "feature_names_in_", "the columns that are kept", names)
     plain = sum(role in NUMERIC and role != "date" for role in roles)
     s.require(len(model.numbers_.fill) == plain, "numbers_", f"{plain} columns", "others")
