@@ -104,8 +104,7 @@ def compare_data(
     _require_writable(out, save_best)
     slowdown = expected_slowdown()
     page_seconds, brief = _plan_page(budget, slowdown) if out else (0.0, False)
-    inspects = out is not None and not brief
-    reserved = page_seconds + slowdown * ENDING_SECONDS
+    inspects, reserved = out is not None and not brief, page_seconds + slowdown * ENDING_SECONDS
     refits = inspects or save_best is not None
     comparison = compare(
         estimators,

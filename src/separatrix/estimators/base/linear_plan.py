@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from separatrix.solvers.linear_svm.primal_newton import DIRECT
 
-PASSES_FIRST = (
-    10  # of coordinate descent before Newton's method, with more rows than features, at least
-)
+# passes of coordinate descent before Newton's method, with more rows than features, at least
+PASSES_FIRST = 10
 FIRST_WORK = 2**22  # multiply-adds of all these passes: half the time of calls in Newton's method
 ROW_WORK = 10  # multiply-adds in the time that a row takes in a pass, beside those with its values
 PASSES_LONG = 200  # with fewer rows, when coordinate descent probably converges
