@@ -30,7 +30,9 @@ from separatrix.validation import require_choice
 JITTERS = (1, 2)
 DEGREE, C = 9, 2.0
 BLOCK = 2048  # images per thread at a time
-MOST_AT_ONCE = 3  # boundaries that a GPU trains; on an H200 18 s, two 19 s, one 23 s; more not tried
+MOST_AT_ONCE = (
+    3  # boundaries that a GPU trains; on an H200 18 s, two 19 s, one 23 s; more not tried
+)
 ROOM = 0.8  # of the free memory of a GPU, for their kernel matrices
 
 
