@@ -30,9 +30,8 @@ from separatrix.validation import require_choice
 JITTERS = (1, 2)
 DEGREE, C = 9, 2.0
 BLOCK = 2048  # images per thread at a time
-MOST_AT_ONCE = (
-    3  # boundaries that a GPU trains; on an H200 18 s, two 19 s, one 23 s; more not tried
-)
+# boundaries that a GPU trains: the study takes 18 s on an H200, with two 19 s, with one 23 s
+MOST_AT_ONCE = 3
 ROOM = 0.8  # of the free memory of a GPU, for their kernel matrices
 
 
