@@ -1,14 +1,12 @@
 """An endless stream of deformed digits: image number i is a function of i alone, on every device.
 
-The recipe is that of Loosli, Canu and Bottou: with t_x and t_y the slopes of an image along columns and
-rows, (f_x, f_y) a smooth random field of displacements and b a random number,
-
-    image + f_x t_x + f_y t_y + b sqrt(t_x^2 + t_y^2)
-
-moves and bends the strokes, and makes them thicker or thinner. The field is an elastic one, cubic B-splines
-over a coarse grid of random numbers, plus a small rotation and a small translation. All of it is whole
-numbers, and random numbers are hashes of the image's number: NumPy and torch, CPU and GPU, give the same
-bytes.
+As in the infinite MNIST of Loosli, Canu and Bottou, a smooth random field of displacements moves and bends
+the strokes of an original, and a random multiple of the length of its slopes makes them thicker or thinner.
+The field is an elastic one, cubic B-splines over a coarse grid of random numbers, plus a small rotation,
+stretching, shear and translation. They move images to first order, by slopes times displacements; here the
+displaced pixels are looked up, between four neighbours: displacements of more than a pixel stay true. All
+of it is whole numbers, and random numbers are hashes of the image's number: NumPy and torch, CPU and GPU,
+give the same bytes.
 
 Reference: Loosli, Canu and Bottou, Training Invariant Support Vector Machines Using Selective Sampling, in
 Large Scale Kernel Machines, MIT Press (2007).
@@ -28,17 +26,20 @@ from separatrix.validation import require_integer
 SIDE = 28
 PIXELS = SIDE * SIDE
 SPACING, KNOTS = 7, 7  # pixels between random numbers of an elastic field; how many along a side
-NUMBERS = 2 * KNOTS * KNOTS + 4  # of an image: two fields, rotation, translation, thickness
-UNIT = 64  # of displacements and of thickness: one pixel
+REST = 7  # random numbers beside the fields: rotation, stretching, shear, translation, thickness
+NUMBERS = 2 * KNOTS * KNOTS + REST  # of an image
+UNIT_BITS, UNIT = 6, 64  # of displacements and of thickness: one pixel
 # strengths chosen by the error on 20,000 originals that were neither deformed nor trained on
 ELASTIC, ELASTIC_BITS = (
-    90,
+    45,
     27,
-)  # a field times this, in 2^-27 units: 1.5 pixels, its root mean square
+)  # a field times this, in 2^-27 units: 0.75 pixels, its root mean square
 ROTATION = 160  # in 1/1024 of a radian: at most 9 degrees
+STRETCHING = 100  # in 1/1024, also of shear: at most a tenth
 TRANSLATION = 24  # at most three eighths of a pixel
-THICKNESS = 96  # at most one and a half pixels of every edge
+THICKNESS = 48  # at most three quarters of a pixel of every edge
 SLOPE = 8  # the sum of the absolute weights of a slope
+WIDE = SIDE + 3  # an image with a margin of one pixel before it and two behind
 BLOCK = 8192  # images made at a time
 MASK = 0xFFFFFFFF
 
@@ -83,12 +84,14 @@ class DeformedDigits:
         self.n_originals, self.seed = len(flat), seed
         self._move = _to_device(device)
         self._labels = self._move(labels) if labels.dtype.kind in "biuf" else labels
-        self._pixels = self._move(flat.astype(np.uint8))
-        slopes = _slopes(flat.reshape(-1, SIDE, SIDE).astype(np.int32))
-        self._slopes = [self._move(part.reshape(-1, PIXELS).astype(np.int16)) for part in slopes]
+        pixels = flat.reshape(-1, SIDE, SIDE).astype(np.int16)
+        self._pixels, self._edges = (
+            self._move(_with_margin(part)) for part in (pixels, _edges(pixels))
+        )
         self._splines = self._move(_splines().astype(np.float64))
-        rows, columns = np.divmod(np.arange(PIXELS), SIDE)
-        self._turn = self._move(np.stack([-(2 * rows - SIDE + 1), 2 * columns - SIDE + 1]))
+        rows, columns = np.divmod(np.arange(PIXELS, dtype=np.int32), np.int32(SIDE))
+        self._at = self._move(np.stack([columns, rows]) + np.int32(1))
+        self._from_middle = self._move(np.stack([2 * columns, 2 * rows]) - np.int32(SIDE - 1))
 
     def labels(self, start: int, stop: int) -> Any:
         """Labels of images number start to stop, (stop - start,)."""
@@ -115,30 +118,64 @@ class DeformedDigits:
 
     def _made(self, counters: npt.NDArray[np.int64]) -> Any:
         """At most a block of images."""
-        source = self._move(counters % self.n_originals)
         numbers = _numbers(self._move(counters), self.seed, self._move)
         numbers = numbers * (self._move(counters) >= self.n_originals)[:, None]
-        knots, rest = numbers[:, :-4], numbers[:, -4:]
-        m = len(counters)
-        fields = _whole(_floats(knots).reshape(2 * m, -1) @ self._splines).reshape(m, 2, PIXELS)
-        moved = (fields * ELASTIC) >> ELASTIC_BITS
-        moved = moved + ((_within(rest[:, 0], ROTATION)[:, None, None] * self._turn) >> 5)
-        moved = moved + _within(rest[:, 1:3], TRANSLATION)[:, :, None]
-        along, down, edge = (part[source] for part in self._slopes)
-        change = moved[:, 0] * along + moved[:, 1] * down
-        change = change + _within(rest[:, 3], THICKNESS)[:, None] * edge
+        positions = self._positions(numbers)
+        x, y = positions[:, 0], positions[:, 1]
+        corner = (y >> UNIT_BITS) * WIDE + (x >> UNIT_BITS)
+        source = self._move(counters % self.n_originals)
+        shares = (x & (UNIT - 1), y & (UNIT - 1))
+        thicker = _within(numbers[:, -1:], THICKNESS) * _between(
+            self._edges[source], corner, *shares
+        )
         half = UNIT * SLOPE // 2
-        return _bytes(self._pixels[source] + ((change + half) >> 9))
+        return _bytes(_between(self._pixels[source], corner, *shares) + ((thicker + half) >> 9))
+
+    def _positions(self, numbers: Any) -> Any:
+        """Where each pixel comes from, in units from the corner of the margin, (n, 2, 784): x and y."""
+        knots, rest = numbers[:, :-REST], numbers[:, -REST:]
+        m = len(numbers)
+        fields = _whole(_floats(knots).reshape(2 * m, -1) @ self._splines).reshape(m, 2, PIXELS)
+        turn = _within(rest[:, 0], ROTATION)
+        wider, higher, shear = (_within(rest[:, j], STRETCHING) for j in (1, 2, 3))
+        x, y = self._from_middle
+        linear = [
+            wider[:, None] * x + (shear - turn)[:, None] * y,
+            (shear + turn)[:, None] * x + higher[:, None] * y,
+        ]
+        moved = (fields * ELASTIC) >> ELASTIC_BITS
+        for axis in (0, 1):
+            moved[:, axis] += linear[axis] >> 5
+        moved += _within(rest[:, 4:6], TRANSLATION)[:, :, None]
+        return (UNIT * self._at + moved).clip(0, UNIT * (SIDE + 1))
 
 
-def _slopes(images: npt.NDArray[np.int32]) -> tuple[Any, Any, Any]:
-    """Slopes along columns and along rows, in eighths, and the length of both together, rounded down."""
-    P = np.pad(images, ((0, 0), (1, 1), (1, 1)))
+def _between(images: Any, corner: Any, right: Any, below: Any) -> Any:
+    """Values of images with a margin between four pixels, rounded: bilinear, by shares of a unit."""
+    value = 0
+    for step, share in (
+        (0, (UNIT - right) * (UNIT - below)),
+        (1, right * (UNIT - below)),
+        (WIDE, (UNIT - right) * below),
+        (WIDE + 1, right * below),
+    ):
+        value = value + share * _taken(images, corner + step)
+    return (value + UNIT * UNIT // 2) >> (2 * UNIT_BITS)
+
+
+def _with_margin(images: Any) -> Any:
+    """Images, (n, 28, 28), with a margin of zeros, (n, 31 x 31)."""
+    return np.pad(images, ((0, 0), (1, 2), (1, 2))).reshape(len(images), WIDE * WIDE)
+
+
+def _edges(images: npt.NDArray[np.int16]) -> Any:
+    """Lengths of the slopes along columns and along rows, in eighths, rounded down."""
+    P = np.pad(images.astype(np.int32), ((0, 0), (1, 1), (1, 1)))
     apart = P[:, :, 2:] - P[:, :, :-2]
     along = apart[:, :-2] + 2 * apart[:, 1:-1] + apart[:, 2:]
     apart = P[:, 2:] - P[:, :-2]
     down = apart[:, :, :-2] + 2 * apart[:, :, 1:-1] + apart[:, :, 2:]
-    return along, down, np.floor(np.sqrt(along.astype(np.float64) ** 2 + down**2)).astype(np.int32)
+    return np.floor(np.sqrt(along.astype(np.float64) ** 2 + down**2)).astype(np.int16)
 
 
 def _splines() -> npt.NDArray[np.int64]:
@@ -200,6 +237,13 @@ def _floats(values: Any) -> Any:
 
 def _whole(values: Any) -> Any:
     return values.astype(np.int64) if isinstance(values, np.ndarray) else values.long()
+
+
+def _taken(images: Any, pixels: Any) -> Any:
+    """Values of pixels by number, of each image its own."""
+    if isinstance(images, np.ndarray):
+        return np.take_along_axis(images, pixels, axis=1).astype(np.int64)
+    return images.gather(1, pixels).long()
 
 
 def _bytes(values: Any) -> Any:

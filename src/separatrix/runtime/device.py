@@ -250,8 +250,20 @@ def free_bytes(device: Any) -> int:
     if device.type != "cuda":
         return default_budget()
     free, _ = torch.cuda.mem_get_info(device)
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(SHARE * (free + unused))
+    return int(SHARE * (free + _unused_bytes(device)))
+
+
+def _unused_bytes(device: Any) -> int:
+    """Bytes that torch keeps for later tensors. `memory_reserved` would take 0.2 ms for each number."""
+    import torch
+
+    held = torch.cuda.memory_stats_as_nested_dict(device)
+    if not held:  # nothing was allocated yet
+        return 0
+    reserved, allocated = (
+        held[f"{what}_bytes"]["all"]["current"] for what in ("reserved", "allocated")
+    )
+    return int(reserved - allocated)
 
 
 def release_unused(device: Any, *, beyond: float = 0.0) -> None:
@@ -262,8 +274,7 @@ def release_unused(device: Any, *, beyond: float = 0.0) -> None:
     if device.type == "cuda":
         import torch
 
-        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        if unused > beyond * torch.cuda.mem_get_info(device)[1]:
+        if _unused_bytes(device) > beyond * torch.cuda.mem_get_info(device)[1]:
             torch.cuda.empty_cache()
 
 

@@ -40,7 +40,7 @@ from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix, Vector
 
-LARGE_BYTES = 64 * MEBIBYTE  # of samples, above which several threads check them
+LARGE_BYTES = 8 * MEBIBYTE  # of samples, above which several threads check them: 1 ms of one
 EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # dtypes of tensors
 Method = TypeVar("Method", bound=Callable[..., Any])
 
