@@ -57,6 +57,8 @@ class DeformedDigits:
         Their labels, (n,).
     seed
         Another seed is another stream. At least 0.
+    smooth
+        Whether all images, the originals too, are `smoothed`. Smooth images to be classified likewise.
     device
         A torch device, or its name; None for NumPy.
 
@@ -71,7 +73,9 @@ class DeformedDigits:
     True
     """
 
-    def __init__(self, images: Any, labels: Any, *, seed: int = 0, device: Any = None) -> None:
+    def __init__(
+        self, images: Any, labels: Any, *, seed: int = 0, smooth: bool = False, device: Any = None
+    ) -> None:
         require_integer("DeformedDigits", "seed", seed, least=0)
         images, labels = np.asarray(images), np.asarray(labels)
         if images.size != len(images) * PIXELS or not len(images):
@@ -81,7 +85,7 @@ class DeformedDigits:
         if images.min() < 0 or images.max() > 255 or (images != np.rint(images)).any():
             raise DataError("pixels must be whole numbers from 0 to 255; scale the images to bytes")
         flat = images.reshape(len(images), PIXELS)
-        self.n_originals, self.seed = len(flat), seed
+        self.n_originals, self.seed, self.smooth = len(flat), seed, smooth
         self._move = _to_device(device)
         self._labels = self._move(labels) if labels.dtype.kind in "biuf" else labels
         pixels = flat.reshape(-1, SIDE, SIDE).astype(np.int16)
@@ -129,7 +133,8 @@ class DeformedDigits:
             self._edges[source], corner, *shares
         )
         half = UNIT * SLOPE // 2
-        return _bytes(_between(self._pixels[source], corner, *shares) + ((thicker + half) >> 9))
+        made = _bytes(_between(self._pixels[source], corner, *shares) + ((thicker + half) >> 9))
+        return smoothed(made) if self.smooth else made
 
     def _positions(self, numbers: Any) -> Any:
         """Where each pixel comes from, in units from the corner of the margin, (n, 2, 784): x and y."""
@@ -148,6 +153,27 @@ class DeformedDigits:
             moved[:, axis] += linear[axis] >> 5
         moved += _within(rest[:, 4:6], TRANSLATION)[:, :, None]
         return (UNIT * self._at + moved).clip(0, UNIT * (SIDE + 1))
+
+
+def smoothed(images: Any) -> Any:
+    """Images, (n, 784) bytes, by means of 3 x 3 pixels with weights 1, 2, 1 along rows and columns.
+
+    >>> image = np.zeros((1, 784), np.uint8)
+    >>> image[0, 29] = 160
+    >>> smoothed(image).reshape(28, 28)[:3, :3].tolist()
+    [[10, 20, 10], [20, 40, 20], [10, 20, 10]]
+    """
+    sums = _whole(images).reshape(-1, SIDE, SIDE)
+    for axis in (1, 2):
+        ahead, behind = (
+            tuple(slice(None) if other != axis else part for other in range(3))
+            for part in (slice(1, None), slice(None, -1))
+        )
+        both = 2 * sums
+        both[ahead] += sums[behind]
+        both[behind] += sums[ahead]
+        sums = both
+    return _bytes((sums + 8) >> 4).reshape(len(images), PIXELS)
 
 
 def _between(images: Any, corner: Any, right: Any, below: Any) -> Any:
