@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -361,3 +361,21 @@ def test_a_small_violation_of_the_dual_is_not_taken_for_a_small_gap(seed):
     # coordinate descent alone met tol here, with a relative gap of 0.98
     model = LinearSVC(C=1e6, loss="hinge", max_iter=3000, random_state=seed).fit(X, Y)
     assert (model.dual_gap_ <= 1e-3).all()
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "options", [{}, {"regularize_intercept": False}, {"fit_intercept": False}], ids=str
+)
+def test_features_far_from_the_origin_keep_their_boundary(offset, classes, options):
+    X, y = make_classification(300, 6, n_informative=4, n_classes=classes, random_state=0)
+    # far away, the sum of all features does what a free bias does, at next to no penalty, and no more
+    Z = X if "regularize_intercept" in options else X - X.mean(axis=1, keepdims=True)
+    near = LinearSVC(tol=1e-8, regularize_intercept=False).fit(Z, y)
+    far = LinearSVC(**options).fit(X + offset, y)
+
+    assert (far.dual_gap_ < 1e-4).all()
+    np.testing.assert_allclose(far.objective_, near.objective_, rtol=1e-3)
+    scores = far.decision_function(X + offset)
+    np.testing.assert_allclose(scores, near.decision_function(Z), atol=0.02)

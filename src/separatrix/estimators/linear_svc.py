@@ -44,6 +44,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
 )
 from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
+from separatrix.solvers.linear_svm.offset import NearSamples, take_offset
 from separatrix.solvers.linear_svm.primal_newton import solve_newton
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_choice, require_real
@@ -253,25 +254,27 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         # one Newton's method for all boundaries, where a GPU could run it as well
         several = prices.shape[1] > 1 and bool(prices.all())
         jointly = several and plan.gpu_obstacle is None and not issparse(X)
+        near = take_offset(X, self._bias_step) if plan.newton else NearSamples(X, self._bias_step)
+        given, X = X, near.X
         samples = self._samples(X, seek_zeros=not jointly)
         free = self.fit_intercept and not self.regularize_intercept
         constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
         columns = columns_of(X, constant) if self.penalty == "l1" else None
         seeds = rng.integers(1, 2**63, size=sides.shape[1:])
-        start = starting_point(self._near, sides.shape[1], X.shape[1])
+        known = self._near if X is given else None
+        start = starting_point(known, sides.shape[1], X.shape[1])
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "monitor": monitor}
         if jointly:
             fits = solve_newton_jointly(
                 samples,
                 np.ascontiguousarray(sides.T),
                 np.ascontiguousarray(prices.T),
-                bias_step=self._bias_step,
-                tol=self.tol,
-                max_iter=self.max_iter,
+                bias_step=near.bias_step,
                 threads=thread_count(self.n_jobs),
                 start=start,
-                monitor=monitor,
+                **limits,
             )
-            return gather_fits(fits)
+            return gather_fits([near.original(fit) for fit in fits])
 
         begin = start and list(zip(*start, strict=True))
 
@@ -281,19 +284,12 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             side, price = sides[part, c].copy(), prices[part, c].copy()
             if columns is None:
                 own = samples if whole else self._samples(X[part])
-                problem = LinearProblem(own, side, price, self.loss, self._bias_step)
-                return self._solve(problem, plan, seed, monitor, begin[c] if begin else None)
+                problem = LinearProblem(own, side, price, self.loss, near.bias_step)
+                fit = self._solve(problem, plan, seed, monitor, begin[c] if begin else None)
+                return near.original(fit)
             penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
-            fit = solve_l1(
-                columns if whole else columns[part],
-                side,
-                price,
-                penalty,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                seed=seed,
-                monitor=monitor,
-            )
+            own = columns if whole else columns[part]
+            fit = solve_l1(own, side, price, penalty, seed=seed, **limits)
             return fit._replace(b=constant * fit.b)
 
         blas = plan.newton and not issparse(X)  # which has its own threads

@@ -23,6 +23,7 @@ MUST_BE = f"a kernel object, a callable or one of {', '.join(ALIASES)}"
 TEXT_KERNELS = [name for name in KERNELS if name != "Precomputed"]
 TEXT_CONSTRUCTORS = ("Gaussian.from_sigma", "Gaussian.from_variance")
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 0.0}
+SMALLEST_VARIANCE = 1e-300  # whose reciprocal is finite
 ROWS_AT_ONCE = 8192  # that are float64 at a time
 WORTH_THREADS = 2**20  # values whose variance takes longer than starting threads
 
@@ -118,6 +119,10 @@ def width(owner: str, gamma: Any, X: Any) -> float:
             if not np.isfinite(variance):
                 raise DataError(
                     "the variance of X overflows, so gamma='scale' has no value; scale the features"
+                )
+            if 0 < variance < SMALLEST_VARIANCE:
+                raise DataError(
+                    "the variance of X underflows, so gamma='scale' has no value; scale the features"
                 )
             return 1.0 / float(X.shape[1] * variance) if variance > 0 else 1.0
         raise ParameterError(owner, "gamma", "'scale', 'auto' or a number above 0", gamma)

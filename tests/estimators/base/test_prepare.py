@@ -3,10 +3,12 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 
 from separatrix import (
+    SVC,
     BayesDecision,
     GaussianNB,
     LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
+    LinearSVC,
     LogisticRegression,
 )
 from separatrix.errors import DataError, ParameterError
@@ -71,3 +73,23 @@ def test_an_array_after_a_table_with_names_still_warns():
     model.fit(NOISY, SIDES)
     assert not hasattr(model, "feature_names_in_")
     np.testing.assert_array_equal(model.predict(NOISY), model.predict(NOISY.tolist()))
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), LogisticRegression(), GaussianNB()], ids=repr)
+def test_weights_whose_squares_overflow_are_refused(model):
+    with pytest.raises(DataError, match=r"at most 1e100; got 1e\+200: divide all"):
+        model.fit(NOISY, SIDES, sample_weight=np.full(200, 1e200))
+
+
+@pytest.mark.parametrize("model", [SVC(), GaussianNB()], ids=repr)
+def test_missing_text_labels_are_counted(model):
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Series(np.where(SIDES, "a", "b"), dtype="string")
+    labels[[3, 7]] = pandas.NA
+    with pytest.raises(DataError, match="y contains 2 missing labels of 200; drop"):
+        model.fit(NOISY, labels)
+
+
+def test_a_variance_that_underflows_has_no_scale():
+    with pytest.raises(DataError, match="variance of X underflows"):
+        SVC().fit(NOISY * 1e-160, SIDES)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm import joint_newton as module
@@ -60,3 +61,13 @@ def test_a_cancelled_fit_says_so():
         samples, Y, price, bias_step=1.0, tol=1e-6, max_iter=50, monitor=monitor
     )
     assert {fit.stop for fit in found} == {"stopped"}
+
+
+def test_boundaries_whose_gap_is_wide_are_not_called_solved():
+    X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
+    sides = np.where(y == np.arange(3)[:, None], 1.0, -1.0)
+    samples = LinearSamples.of(X + 1e9)
+    fits = solve_newton_jointly(
+        samples, sides, np.ones_like(sides), bias_step=1.0, tol=1e-4, max_iter=1000
+    )
+    assert all(fit.gap <= 1e-3 or fit.stop == "max_iter" for fit in fits)

@@ -63,8 +63,11 @@ def encode_labels(y: Any) -> tuple[Any, Codes]:
 
 
 def require_one_type(y: Any) -> None:
-    """Raise an error for strings and numbers in one y."""
-    if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
+    """Raise an error for strings and numbers in one y, or for labels that are missing in text."""
+    dtype = getattr(y, "dtype", None)
+    if getattr(dtype, "name", "") in ("string", "str") and (missing := int(y.isna().sum())):
+        raise DataError(f"y contains {missing} missing labels of {len(y)}; drop these samples")
+    if isinstance(y, list | tuple) or dtype == np.dtype(object):
         kinds = {isinstance(label, str) for label in np.asarray(y, dtype=object).ravel()}
         if len(kinds) > 1:
             raise DataError("labels in y must be all strings or all numbers; got both")

@@ -61,10 +61,12 @@ def _by_class(values: Matrix, n_classes: int) -> Matrix:
         product: Matrix = values @ like(_sides(n_classes), values)
         return product
     summed: Matrix = like(np.zeros((len(values), n_classes)), values)
-    first, second = pairs(n_classes).T
-    for c in range(n_classes):
-        won = (like(np.flatnonzero(first == c), values), like(np.flatnonzero(second == c), values))
-        summed[:, c] = values[:, won[0]].sum(axis=1) - values[:, won[1]].sum(axis=1)
+    start = 0
+    for c in range(n_classes - 1):  # its pairs with the classes after it are neighbours
+        own = values[:, start : start + n_classes - 1 - c]
+        summed[:, c] += own.sum(axis=1)
+        summed[:, c + 1 :] -= own
+        start += n_classes - 1 - c
     return summed
 
 

@@ -405,6 +405,8 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     if not np.isfinite(weights).all() or (weights < 0).any():
         bad = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise DataError(f"`sample_weight` must be finite and at least 0; got {bad}")
+    if (most := float(weights.max(initial=0.0))) > 1e100:  # squares of their sums would overflow
+        raise DataError(f"`sample_weight` must be at most 1e100; got {most}: divide all weights")
     checked: Vector = writable(weights)
     return checked
 

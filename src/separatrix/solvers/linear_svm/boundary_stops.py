@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.solvers.linear_svm.primal_newton import FLAT, PATIENCE, PROGRESS
+from separatrix.solvers.linear_svm.primal_newton import FLAT, PATIENCE, PROGRESS, WIDE
 from separatrix.types import Codes, Flags, Vector
 
 
@@ -48,5 +48,6 @@ class BoundaryStops:
     def close(self) -> None:
         """Say of flat boundaries whether they are solved."""
         flat = self.words == "flat"
-        solved = self.reached[flat] <= max(self.tol, FLAT)
-        self.words[flat] = np.where(solved, "tol", "max_iter")
+        squares = (self.reached * self.scale) ** 2
+        solved = (self.reached <= FLAT) & (squares <= WIDE * np.maximum(1.0, self._lowest))
+        self.words[flat] = np.where(solved[flat], "tol", "max_iter")

@@ -48,6 +48,7 @@ WASTE = 0.5  # share of the cost of H that conjugate gradients may spend before 
 FEWEST = 8  # conjugate gradients that must be affordable to be tried
 REFRESH = 40  # changes of H before it is summed anew
 FLAT = 1e-7  # gradient, over the one at 0, below which rounding may be all that is left
+WIDE = 2e-3  # relative duality gap, twice, that rounding may not leave
 PATIENCE = 15  # steps without a smaller gradient or objective that show both to be rounding
 PROGRESS = 1e-10  # share of the objective by which a step must promise to lower it, to count
 
@@ -122,7 +123,8 @@ def _squared_hinge(
 
     point, steps, stop = _minimise(curve, begin, enough, max_iter, HingeCurvature(problem), monitor)
     reached = float(np.sqrt(point.square(problem))) / scale
-    if stop == "flat" and reached <= max(tol, FLAT):
+    objective = problem.primal(point.w, point.b, point.z)
+    if stop == "flat" and reached <= FLAT and (reached * scale) ** 2 <= WIDE * max(1.0, objective):
         stop = "tol"  # rounding is all that is left
     stop = "max_iter" if stop == "flat" else stop
     w, b, a = point.w, point.b, point.force
