@@ -163,6 +163,18 @@ GAUSSIAN = [
 ]
 OTHERS = [
     (
+        "calibrated-two",
+        "curves_` must be one for each class, or for two; found 2",
+        "a second curve",
+    ),
+    ("calibrated-two", "curves_` must be one for each class, or for two; found 0", "no curves"),
+    ("calibrated-two", "classes_` must be at least two; found 1", {"@.classes_": fewer}),
+    (
+        "decision-reject",
+        "actions_` must be 3 or 4; found 2",
+        {"@.actions_": lambda a: a[:2], "@.loss_matrix_": lambda a: np.ascontiguousarray(a[:, :2])},
+    ),
+    (
         "count-given",
         "vocabulary_` must be as `vocabulary` says",
         {"params.vocabulary": ["long", "petal", "root"]},
@@ -221,6 +233,13 @@ def alter(document, tensors, changes):
     elif changes == "without a state":
         state["_state"] = None
         without(tensors, "model._state")
+    elif changes == "a second curve":
+        state["curves_"] = 2 * state["curves_"]
+        for name in [name for name in tensors if ".curves_[0]" in name]:
+            tensors[name.replace("[0]", "[1]")] = tensors[name]
+    elif changes == "no curves":
+        state["curves_"] = []
+        without(tensors, "model.curves_")
     elif changes == "fewer columns":
         state["_sums"] = None
         without(tensors, "model._sums")
