@@ -144,6 +144,13 @@ def test_rows_come_in_the_order_that_is_asked_for(order, columns):
             np.testing.assert_array_equal(found.own_products(1), np.outer(X[rows, 0], X[rows, 0]))
 
 
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)], ids=repr)
+def test_one_sample_is_enough(kernel):
+    found = made(np.array([[3.0, 4.0]]), kernel=kernel)
+    assert len(found) == 1
+    assert found.own_products(1).tolist() == [[25.0 if kernel == Linear() else 0.0]]
+
+
 def test_others_are_measured_from_the_same_centre():
     """A far sample needs float64, whichever set it is in."""
     X, far = np.array([[0.0], [2.0]]), np.array([[1.0], [1e6]])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 
 from separatrix.kernels import FromCallable, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from separatrix.kernels.gram import sources
@@ -22,6 +22,7 @@ from separatrix.kernels.gram.sources import (
 )
 
 X = np.random.default_rng(0).normal(size=(70, 3))
+SPARSE = csr_array(random_array((70, 900), density=0.005, random_state=0, format="csr"))
 KERNELS = [Linear(), Polynomial(3), Gaussian(0.2), Sigmoid(0.1), Laplacian(0.2)]
 
 
@@ -67,8 +68,8 @@ def test_strips_cover_all_rows_within_a_cache(shape, dtype):
 def test_values_do_not_depend_on_the_tiles(kernel, largest, monkeypatch):
     monkeypatch.setattr(sources, "LARGEST_TILE", largest)
     monkeypatch.setattr(sources, "WORTH_THREADS", 0)
-    expected = kernel.block(X, X)
-    for samples in (X, csr_array(X)):
+    for samples in (X, csr_array(X), SPARSE):
+        expected = kernel.block(samples, samples)
         source = make_source(kernel, samples, tolerance=1e-3, budget=2**30, threads=2)
         np.testing.assert_allclose(source.matrix(), expected, rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(source.diagonal(), expected.diagonal(), rtol=1e-12)
@@ -86,8 +87,8 @@ def test_values_do_not_depend_on_the_tiles(kernel, largest, monkeypatch):
 @pytest.mark.parametrize("at_once", [1, 2, 1024])
 def test_rows_are_written_where_they_belong(kernel, at_once, monkeypatch):
     monkeypatch.setattr(sources, "ROWS_AT_ONCE", at_once)
-    expected = kernel.block(X, X)
-    for samples in (X, csr_array(X)):
+    for samples in (X, csr_array(X), SPARSE):
+        expected = kernel.block(samples, samples)
         source = make_source(kernel, samples, tolerance=1e-3, budget=2**30, threads=1)
         first, second = np.full((4, 30), np.nan), np.full((3, 40), np.nan)
         rows, slots = np.array([8, 60, 2]), np.array([3, 0, 2])

@@ -17,6 +17,7 @@ from separatrix.kernels.strings.subsequence import (
     _task,
     count_steps,
     self_products,
+    subsequence_products,
 )
 from separatrix.kernels.strings.subsequence_attribution import attribute_letters
 from separatrix.kernels.strings.subsequence_simd import (
@@ -145,6 +146,14 @@ def test_steps_count_each_pair_once():
     assert count_steps(one, two, 3) == 3 * sum(ROW_LENGTHS) * sum(COLUMN_LENGTHS)
     below = itertools.combinations_with_replacement(sorted(ROW_LENGTHS), 2)
     assert count_steps(one, None, 3) == 3 * sum(a * b for a, b in below)
+
+
+@pytest.mark.parametrize("chunk", [1, 10**9])
+def test_steps_are_reported_for_every_letter_also_the_first_of_an_alphabet(chunk, monkeypatch):
+    monkeypatch.setattr(subsequence, "CHUNK", chunk)
+    zeros, reported = string_lengths(3, 5, 2), []
+    subsequence_products(zeros, zeros, 2, 0.5, threads=1, on_step=reported.append)
+    assert reported[-1] == 2 * 10 * 10
 
 
 def test_the_side_that_fills_the_lanes_best_is_in_the_columns():
