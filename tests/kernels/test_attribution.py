@@ -100,13 +100,14 @@ def test_subtrees_cover_the_nodes_within_their_radius():
     graph = networkx.Graph([(0, 1), (1, 2), (1, 3)])
     graph.add_node(4)
     kernel = WeisfeilerLehman(3)
-    X = objects(MOLECULE)
+    X = objects(MOLECULE, Graph(2, np.array([[0, 1]]), np.array(["C", "O"]), np.array([1])))
     found = find_features(kernel, X, Vocabulary())
     for level, occurrences in enumerate(found.occurrences):
         starts, positions = kernel.coverage(X, level, found.encoded, occurrences)
         for node in range(5):
             near = sorted(networkx.single_source_shortest_path_length(graph, node, level))
             assert positions[starts[node] : starts[node + 1]].tolist() == near
+        assert positions[starts[5] :].tolist() == ([0, 1] if level == 0 else [0, 1, 0, 1])
     none = objects(Graph(0, np.zeros((0, 2), int)))
     empty = find_features(kernel, none, Vocabulary())
     starts, positions = kernel.coverage(none, 1, empty.encoded, empty.occurrences[1])

@@ -56,6 +56,7 @@ def test_a_cache_keeps_as_many_bytes_as_it_may_and_forgets_the_oldest_rows():
     assert cache.find(numbers(4), numbers(0))[0, 0] == 3.0
     cache.keep(numbers(5), numbers(6), np.array([[4.0]]))  # longer than all that there is room for
     assert np.isnan(cache.find(numbers(5), numbers(6))[0, 0])
+    assert cache.find(numbers(4), numbers(0))[0, 0] == 3.0  # and nothing goes for it
     cache.keep(numbers(6), numbers(5), np.array([[5.0]]))  # exactly all
     assert cache.find(numbers(6), numbers(5))[0, 0] == 5.0
     assert np.isnan(cache.find(numbers(4), numbers(0))[0, 0])

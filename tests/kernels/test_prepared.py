@@ -159,6 +159,7 @@ def test_others_are_measured_from_the_same_centre():
         assert made(X, Z, kernel=Gaussian(1e-4), dtype=np.dtype(np.float32)).dtype == np.float64
     assert made(X, X[:0], kernel=Gaussian(1e-4)).dtype == np.float64
     np.testing.assert_array_equal(vectors._squares(far, np.array([1.0])), [0.0, (1e6 - 1) ** 2])
+    assert vectors._squares(far[:0], np.array([1.0])).shape == (0,)
 
 
 @pytest.mark.parametrize("spread", [2**28, 0])

@@ -269,3 +269,13 @@ def test_flags_are_0_or_1():
         raw = np.array([0, bad, 1], np.uint8)
         assert reason(container._view, "file", "key", item, raw) == "schema"
     assert not container._view("file", "key", item, None).any()
+
+
+@pytest.mark.parametrize("length", [0, 1, container.LONGEST_NAME, container.LONGEST_NAME + 1])
+def test_arrays_have_names_that_are_not_too_long(length):
+    table = {"x" * length: {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}}
+    if 0 < length <= container.LONGEST_NAME:
+        container._check_table("file", table, 8)
+    else:
+        with pytest.raises(ModelFileError, match="the name of an array is empty or too long"):
+            container._check_table("file", table, 8)

@@ -5,7 +5,7 @@ import pytest
 
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, MemoryBudgetError
-from separatrix.kernels import ShortestPath, VertexHistogram, WeisfeilerLehman
+from separatrix.kernels import EdgeHistogram, ShortestPath, VertexHistogram, WeisfeilerLehman
 from separatrix.kernels.graphs import graph_union
 from separatrix.kernels.object_kernels import as_objects
 from separatrix.kernels.vocabulary import Vocabulary
@@ -136,3 +136,9 @@ def test_graphs_are_told_from_other_things():
     assert not graph_union.is_graph("graph")
     with pytest.raises(DataError, match=r"a test takes .*; item 1 is int 5"):
         graph_union.check_graphs("a test", [labelled(1), 5])
+
+
+def test_levels_are_rounds_of_refinement():
+    for kernel in (VertexHistogram(), EdgeHistogram(), ShortestPath(), WeisfeilerLehman(0)):
+        assert kernel.levels == ((0, 1.0),)
+    assert WeisfeilerLehman(2).levels == ((0, 1.0), (1, 1.0), (2, 1.0))
