@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,7 +16,13 @@ from separatrix.kernels import (
     Spectrum,
     is_positive_semidefinite,
 )
-from separatrix.kernels.callables import are_objects, kernel_for_samples, psd_policy
+from separatrix.kernels.callables import (
+    are_objects,
+    callables_in,
+    is_plain_object,
+    kernel_for_samples,
+    psd_policy,
+)
 from separatrix.kernels.gram import make_gram
 from separatrix.kernels.pair_values import SYMMETRY_CHECKS, PairCache
 from separatrix.runtime.progress import listen
@@ -319,3 +326,41 @@ def test_samples_that_are_no_list_are_refused():
     ):
         with pytest.raises(DataError, match=f"a list of objects, .*; got {found}"):
             on_objects(jaccard).block(samples, SETS)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int32, bool, np.float32, np.float64])
+def test_whole_numbers_are_float64_for_a_function_of_matrices(kind):
+    seen = []
+    kernel = FromCallable(lambda A, B: seen.extend([A.dtype, B.dtype]) or (A @ B.T).astype(float))
+    X = np.array([[200, 1], [100, 3]]).astype(kind)
+    wide = X.astype(np.float64)
+    np.testing.assert_array_equal(kernel.block(X, X[:1]), wide @ wide[:1].T)
+    assert set(seen) == {X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)}
+    np.testing.assert_array_equal(kernel.diagonal(np.tile(X, (9, 1))), np.tile((wide**2).sum(1), 9))
+
+
+def test_objects_that_only_a_function_takes():
+    @dataclass
+    class Point:
+        x: int
+
+    for item in ({1}, frozenset(), {"a": 1}, Point(1)):
+        assert is_plain_object(item)
+    for item in ([1], (1,), "a", 1, None, np.ones(2), Point):
+        assert not is_plain_object(item)
+    assert FromCallable(jaccard).notes(SETS) == []
+
+
+def test_the_first_function_that_says_so_decides_what_is_done():
+    plain, warns = on_objects(jaccard), on_objects(jaccard, check_psd="warn")
+    shifts = on_objects(jaccard, check_psd="shift")
+    assert [psd_policy(kernel) for kernel in (Linear(), plain, shifts)] == [
+        "ignore",
+        "warn",
+        "shift",
+    ]
+    assert psd_policy(plain + shifts * warns) == "shift"
+    assert psd_policy(plain + warns * shifts) == "warn"
+    assert psd_policy(FromCallable(np.inner)) == "ignore"
+    assert callables_in(plain + shifts * (2.0 * warns)) == [plain, shifts, warns]
+    assert callables_in(Linear()) == callables_in("rbf") == []

@@ -4,12 +4,14 @@ import pytest
 from separatrix.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from separatrix.kernels.epilogues import (
     EXPONENTIALS,
+    STRIP,
     Epilogue,
     _exponentials_of,
     exp_of_distances,
     kernel_block,
     power,
 )
+from separatrix.runtime.exponential import LEAST
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,3 +87,35 @@ def test_only_functions_that_compiled_loops_know_have_an_epilogue():
     assert Gaussian(0.3).epilogue == Epilogue(EXPONENTIALS, 0.3)
     for kernel in (Sigmoid(), 2.0 * Gaussian(0.3), Gaussian(0.3) + Linear(), Laplacian()):
         assert kernel.epilogue is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("degree", [1, 2, 3, 6, 7, 8, 13])
+@pytest.mark.parametrize("width", [0, 1, STRIP, STRIP + 1])
+def test_powers_have_their_sign_and_constant(width, degree, dtype):
+    P = np.resize(np.array([-1.0, 0.5, 2.0]), (2, width)).astype(dtype)
+    expected = (0.5 * P.astype(np.float64) - 1.25) ** degree
+    power(P, 0.5, -1.25, degree)
+    np.testing.assert_allclose(P, expected, rtol=1e-5 if dtype == np.float32 else 1e-13)
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.7, 3.0])
+def test_float32_exponentials_are_those_of_distances(gamma):
+    """Close to rounding: every coefficient of the polynomial counts."""
+    rng = np.random.default_rng(0)
+    sx, sz = rng.uniform(1, 6, 3).astype(np.float32), rng.uniform(1, 6, 40).astype(np.float32)
+    P = rng.uniform(-1, 0.4, (3, 40)).astype(np.float32)
+    distances = sx[:, None] + sz - 2 * P  # in float32, as they are computed
+    exact = np.exp(-gamma * distances.astype(np.float64))
+    exp_of_distances(P, sx, sz, gamma)
+    np.testing.assert_allclose(P, exact, rtol=4e-6 * max(1.0, gamma))
+    near = np.zeros((1, 200), np.float32)
+    exp_of_distances(near, np.zeros(1), np.linspace(0, 1, 200), gamma)
+    np.testing.assert_allclose(near[0], np.exp(-gamma * np.linspace(0, 1, 200)), rtol=5e-7)
+
+
+def test_float64_exponentials_below_the_least_are_0():
+    P = np.zeros((1, 4))
+    exp_of_distances(P, np.zeros(1), np.array([-LEAST - 1.0, -LEAST, -LEAST + 1.0, 1e300]), 1.0)
+    np.testing.assert_allclose(P[0, 0], np.exp(LEAST + 1.0), rtol=1e-13)
+    assert P[0, 1:].tolist() == [0.0, 0.0, 0.0]

@@ -18,7 +18,13 @@ from separatrix.kernels import (
     WeisfeilerLehman,
 )
 from separatrix.kernels.base import device_kernel_refusal
-from separatrix.kernels.feature_names import MAX_LETTERS
+from separatrix.kernels.feature_names import (
+    MAX_LETTERS,
+    MAX_ROUNDS,
+    name_paths,
+    name_words,
+    to_text,
+)
 from separatrix.kernels.vocabulary import Vocabulary
 
 # C - O - N with a second C at O, and labelled bonds
@@ -119,3 +125,44 @@ def test_kernels_of_objects_are_refused_on_a_device_and_those_of_vectors_are_not
         assert "not a function of inner products" in device_kernel_refusal(kernel)
     for kernel in (Gaussian(1.0), Linear(), Gaussian(1.0) + Linear(), "precomputed"):
         assert device_kernel_refusal(kernel) is None
+
+
+@pytest.mark.parametrize("long", [0, 1])
+def test_a_name_of_a_subtree_is_cut_above_its_longest_length(long):
+    """A star: its name has the label of its centre and, in parentheses, those of two others."""
+    centre = "c" * (MAX_LETTERS - 5 + long)
+    star = Graph(3, np.array([[0, 1], [0, 2]]), node_labels=np.array([centre, "a", "b"]))
+    names = named_counts(WeisfeilerLehman(1), star)
+    whole = f"{centre}(a,b)"
+    assert len(whole) == MAX_LETTERS + long
+    assert (whole in names) == (long == 0)
+    if long:
+        assert f"{whole[: MAX_LETTERS - 3]}..." in names
+
+
+def test_rounds_that_no_name_can_show_have_the_names_of_earlier_ones():
+    pair = Graph(2, np.array([[0, 1]]), node_labels=np.array(["a", "b"]))
+    vocabulary = Vocabulary()
+    kernel = WeisfeilerLehman(MAX_ROUNDS + 2)
+    kernel.counts(np.array([pair, None], dtype=object)[:1], vocabulary)
+    at_last = kernel.names(MAX_ROUNDS, vocabulary, np.array([0, 1]))
+    assert kernel.names(MAX_ROUNDS + 2, vocabulary, np.array([0, 1])) == at_last
+    assert at_last[0] != at_last[1]
+    assert kernel.names(3, vocabulary, np.array([0])) == ["a(b(a(b)))"]
+
+
+def test_paths_both_ways_keep_their_direction():
+    chain = Graph(3, np.array([[0, 1], [1, 2]]), node_labels=np.array(["b", "a", "c"]))
+    both = named_counts(ShortestPath(), chain)
+    expected = ["b-a, 1", "a-b, 1", "a-c, 1", "c-a, 1", "b-c, 2", "c-b, 2"]
+    assert both == {f"{name} apart": 1 for name in expected}
+    once = named_counts(ShortestPath(both_ways=False, nodes=True), chain)
+    expected = {"a-b, 1 apart", "a-c, 1 apart", "b-c, 2 apart", "a", "b", "c"}
+    assert once == dict.fromkeys(expected, 1)
+
+
+def test_no_features_have_no_names():
+    none = np.zeros(0, dtype=np.intp)
+    assert name_words(Vocabulary(), none, 3) == []
+    assert name_paths(Vocabulary(), none, both_ways=True) == []
+    assert [to_text(symbol) for symbol in ("a", b"\xff", 7)] == ["a", "\xff", "7"]

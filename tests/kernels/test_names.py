@@ -4,7 +4,7 @@ from scipy.sparse import csr_array
 
 import separatrix.kernels.names as names
 from separatrix import SVC, load, save
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import (
     FromCallable,
     Gaussian,
@@ -106,3 +106,30 @@ def test_kernels_in_a_text_are_added_and_multiplied():
     both = Gaussian(0.5), Linear()
     assert parse_kernel("Gaussian(0.5) * Linear()") == both[0] * both[1]
     assert parse_kernel("Gaussian(0.5) + Linear()") == both[0] + both[1]
+
+
+def test_a_kernel_text_has_arguments_of_its_own():
+    for text in ("Gaussian(**{'gamma': 1.0})", "1 + 1", "2 * 3", "Linear() - Linear()", "5", ""):
+        with pytest.raises(ParameterError, match=r"such as Spectrum\(4\)"):
+            parse_kernel(text)
+    for text in ("Gaussian(-1.0)", "Linear() + -1 * Linear()"):
+        with pytest.raises(ParameterError, match="must be above 0"):
+            parse_kernel(text)
+    assert parse_kernel("  2 * Gaussian(gamma=0.5)  ") == 2 * Gaussian(0.5)
+
+
+def test_a_variance_that_overflows_has_no_scale():
+    with pytest.raises(
+        DataError, match="the variance of X overflows, so gamma='scale' has no value"
+    ):
+        resolve_kernel("SVC", "rbf", np.array([[1e200], [-1e200]]))
+
+
+@pytest.mark.parametrize("kernel", [Linear(), FromCallable(np.inner)], ids=repr)
+@pytest.mark.parametrize(
+    "given", [{"gamma": "auto"}, {"degree": 2}, {"coef0": 0.5}, {"coef0": None}]
+)
+def test_parameters_beside_a_kernel_object_are_left_alone(kernel, given):
+    with pytest.raises(ParameterError, match="must be left at its default"):
+        resolve_kernel("SVC", kernel, X, **given)
+    assert resolve_kernel("SVC", kernel, X, degree=3.0, coef0=0) == kernel

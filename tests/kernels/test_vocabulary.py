@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from separatrix.kernels.vocabulary import PairTable, Vocabulary
+from separatrix.kernels.vocabulary import MIN_SLOTS, PairTable, Vocabulary, hash_slot
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -67,3 +67,40 @@ def test_a_closed_vocabulary_learns_nothing():
     assert vocabulary.numbers(["b", "c"]).tolist() == [1, -1]
     assert vocabulary.pairs("new", [1], [1]).tolist() == [-1]
     assert vocabulary.symbols == {"a": 0, "b": 1}
+
+
+def plain_slot(first, second, mask):
+    """The hash in integers of any size, cut to 64 bits."""
+    cut = 2**64 - 1
+    mixed = first * 0x9E3779B97F4A7C15 & cut
+    mixed = ((mixed ^ (mixed >> 32)) + second) * 0xD6E8FEB86659FD93 & cut
+    return (mixed ^ (mixed >> 32)) & mask
+
+
+def test_slots_are_those_of_plain_integers():
+    rng = np.random.default_rng(0)
+    for first, second in [(0, 0), (1, 0), (0, 1), *rng.integers(0, 2**62, (50, 2)).tolist()]:
+        for bits in (6, 20):
+            mask = 2**bits - 1
+            assert hash_slot(first, second, mask) == plain_slot(first, second, mask)
+
+
+@pytest.mark.parametrize("count", [MIN_SLOTS // 2 - 1, MIN_SLOTS // 2, MIN_SLOTS // 2 + 1, 200])
+def test_a_table_is_at_most_half_full(count):
+    pairs = PairTable()
+    assert pairs.numbers(np.arange(count), 7).tolist() == list(range(count))
+    assert len(pairs) == count <= len(pairs._slots) // 2
+    assert len(pairs._keys) == len(pairs._slots) // 2
+    assert len(pairs._slots) == MIN_SLOTS or count > len(pairs._slots) // 4
+    assert np.sort(pairs._slots[pairs._slots >= 0]).tolist() == list(range(count))
+    assert pairs.numbers(np.arange(count), 8, add=False).tolist() == [-1] * count
+    assert pairs.keys.tolist() == [[number, 7] for number in range(count)]
+
+
+def test_pairs_of_one_slot_are_told_apart():
+    same = [pair for pair in range(2000) if hash_slot(pair, 3, 63) == 63][:4]
+    assert len(same) == 4
+    pairs = PairTable()
+    assert pairs.numbers(same, 3).tolist() == [0, 1, 2, 3]
+    assert pairs.numbers(same[::-1], 3, add=False).tolist() == [3, 2, 1, 0]
+    assert pairs.numbers(same, 4, add=False).tolist() == [-1] * 4

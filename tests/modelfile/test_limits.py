@@ -120,6 +120,35 @@ def test_arrays_among_plain_objects_come_back(shape):
     np.testing.assert_array_equal(reader.read(), array, strict=True)
 
 
+SIX = np.arange(6, dtype=np.uint8).tobytes()
+SHAPES = {
+    "the type of an array": ([6, 1, 6], [-1, 1, 6], ["x", 1, 6], [1, "x", 6], [1, 1.5, 6]),
+    "the shape of an array": ([1, 1, 7], [1, 1, -6], [1, 2, -2, -3], [1, 1, "6"], [1, 1, 6.0]),
+    "an array of that shape": ([1, 1, 5], [1, 0], [1, 9], [1, -1], [2, 1, 6], [1, 2, 2, 2]),
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"), [(said, one) for said in SHAPES for one in SHAPES[said]]
+)
+def test_arrays_among_plain_objects_have_a_type_and_a_shape(said, words):
+    """The words are the number of the type, the number of axes, and the lengths."""
+    p = plain_objects
+    codes, arguments = [p.ARRAY, *[p.WORD] * len(words)], [0, *range(len(words))]
+    reader = plain_reader(codes, arguments, words, arrays=[SIX])
+    with pytest.raises(ModelFileError, match=f"plain objects: {said}; found something else"):
+        reader.read()
+
+
+@pytest.mark.parametrize("shape", [[6], [2, 3], [1, 6, 1]])
+def test_arrays_among_plain_objects_are_read_in_their_shape(shape):
+    p = plain_objects
+    words = [1, len(shape), *shape]
+    codes, arguments = [p.ARRAY, *[p.WORD] * len(words)], [0, *range(len(words))]
+    found = plain_reader(codes, arguments, words, arrays=[SIX]).read()
+    np.testing.assert_array_equal(found, np.arange(6, dtype=np.uint8).reshape(shape), strict=True)
+
+
 def test_samples_nest_as_deep_as_the_limit_both_ways():
     def nested(depth):
         value = []
@@ -240,3 +269,13 @@ def test_flags_are_0_or_1():
         raw = np.array([0, bad, 1], np.uint8)
         assert reason(container._view, "file", "key", item, raw) == "schema"
     assert not container._view("file", "key", item, None).any()
+
+
+@pytest.mark.parametrize("length", [0, 1, container.LONGEST_NAME, container.LONGEST_NAME + 1])
+def test_arrays_have_names_that_are_not_too_long(length):
+    table = {"x" * length: {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}}
+    if 0 < length <= container.LONGEST_NAME:
+        container._check_table("file", table, 8)
+    else:
+        with pytest.raises(ModelFileError, match="the name of an array is empty or too long"):
+            container._check_table("file", table, 8)

@@ -104,15 +104,16 @@ class PairCache:
     def _keep_row(self, number: int, others: Codes, values: Vector) -> None:
         row, width = self._rows.get(number), int(others.max()) + 1
         if row is None or len(row) < width:
+            nbytes = width * values.itemsize
+            if nbytes > self.limit:
+                return
             longer = np.full(width, np.nan)
             if row is not None:
                 longer[: len(row)] = row
                 self._nbytes -= row.nbytes
                 del self._rows[number]
-            while self._rows and self._nbytes + longer.nbytes > self.limit:
+            while self._rows and self._nbytes + nbytes > self.limit:
                 self._nbytes -= self._rows.pop(next(iter(self._rows))).nbytes
-            if longer.nbytes > self.limit:
-                return
             self._rows[number] = row = longer
             self._nbytes += row.nbytes
         row[others] = values

@@ -357,20 +357,18 @@ def _sweep_rows(buffers: LaneBuffers, i: int, j: int, width: int, a: int, every:
                 sweep(4, 0, 1, buffers, i, j, width, a, low, feed, stride, out)
             stride = len(buffers.P) + 1
             feed, out = out, 2 * len(buffers.down) + ROWS * stride - out
+        elif low + 1 == levels:  # one level, which is the top one: `every` makes no difference
+            sweep(1, 0, 0, buffers, i, j, width, a, low, feed, stride, out)
         elif every:
             if low + 4 == levels:
                 sweep(4, 1, 0, buffers, i, j, width, a, low, feed, stride, out)
             elif low + 3 == levels:
                 sweep(3, 1, 0, buffers, i, j, width, a, low, feed, stride, out)
-            elif low + 2 == levels:
-                sweep(2, 1, 0, buffers, i, j, width, a, low, feed, stride, out)
             else:
-                sweep(1, 1, 0, buffers, i, j, width, a, low, feed, stride, out)
+                sweep(2, 1, 0, buffers, i, j, width, a, low, feed, stride, out)
         elif low + 4 == levels:
             sweep(4, 0, 0, buffers, i, j, width, a, low, feed, stride, out)
         elif low + 3 == levels:
             sweep(3, 0, 0, buffers, i, j, width, a, low, feed, stride, out)
-        elif low + 2 == levels:
-            sweep(2, 0, 0, buffers, i, j, width, a, low, feed, stride, out)
         else:
-            sweep(1, 0, 0, buffers, i, j, width, a, low, feed, stride, out)
+            sweep(2, 0, 0, buffers, i, j, width, a, low, feed, stride, out)
