@@ -147,7 +147,7 @@ def test_rare_mistakes_make_longer_blocks_and_many_shorter_ones(monkeypatch):
     assert lengths[0] == 32  # its first example is a mistake: the next block is no longer
     assert scores.block == 80
     scores.S[:] = 0.0
-    scan.b[:] = -1e9  # all are mistakes now
+    scan.b[:] = 1e9  # all are mistakes now
     for _ in scores.epoch(np.arange(70)):
         pass
     assert scores.block == 40
