@@ -6,7 +6,12 @@ from scipy.sparse import csr_array
 from tests.solvers.linear_svm.test_dual_descent import made, problem_of
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.linear_svm import dual_descent, newton_products, primal_newton
+from separatrix.solvers.linear_svm import (
+    dual_descent,
+    joint_newton,
+    newton_products,
+    primal_newton,
+)
 from separatrix.solvers.linear_svm.boundary_stops import BoundaryStops
 from separatrix.solvers.linear_svm.dual_descent import LinearSamples, certify, solve_dual
 from separatrix.solvers.linear_svm.primal_newton import HingeCurvature, SmoothedLoss, solve_newton
@@ -275,3 +280,97 @@ def test_boundaries_end_at_limits_and_flat_ones_by_what_they_reached():
     stops.close()
     assert stops.words.tolist() == ["tol", "max_iter"]
     assert rows_of(np.eye(2)).values_per_row == 2
+
+
+@pytest.mark.parametrize("bias_step", [0.0, 2.0, np.inf])
+def test_all_ways_to_newtons_directions_of_several_boundaries_solve_their_systems(
+    bias_step, monkeypatch
+):
+    X, _ = made(6, n=40, d=4)
+    rng = np.random.default_rng(0)
+    Y = np.where(rng.random((3, 40)) < 0.4, 1.0, -1.0)
+    price = rng.uniform(0.5, 2.0, (3, 40))
+    W, b = rng.normal(size=(3, 4)), rng.normal(size=3) * bool(bias_step)
+    Z = (W @ X.T + b[:, None]) * Y
+    at = joint_newton.Boundaries(LinearSamples.of(X), Y, price, bias_step, W, b, Z)
+    penalty = 0.5 / bias_step * b**2 if 0 < bias_step < np.inf else 0.0
+    slack = np.maximum(0, 1 - Z)
+    np.testing.assert_allclose(
+        at.primal(), 0.5 * (W**2).sum(axis=1) + penalty + (price * slack**2).sum(axis=1)
+    )
+    G = W - (2 * price * slack * Y) @ X
+    g_bias = (at.bias_price * b - (2 * price * slack * Y).sum(axis=1)) * bool(bias_step)
+    scale = 1.0 if np.isinf(bias_step) else bias_step
+    np.testing.assert_allclose(at.squares(), (G**2).sum(axis=1) + scale * g_bias**2)
+    size = 5 if bias_step else 4
+    expected = []
+    for c in range(3):
+        A = np.c_[X, np.ones(40)] * np.sqrt(2 * price[c] * (slack[c] > 0))[:, None]
+        H = A.T @ A + np.diag([1.0] * 4 + [at.bias_price])
+        expected.append(np.linalg.solve(H[:size, :size], -np.append(G[c], g_bias[c])[:size]))
+    some = np.array([0, 2])
+
+    def found(curvatures, threads=1):
+        V, bias = curvatures.directions(some, FitMonitor())
+        return np.c_[V, bias][:, :size]
+
+    curvatures = joint_newton.Curvatures(at, 1)
+    assert curvatures._pairs is not None
+    np.testing.assert_allclose(found(curvatures), np.array(expected)[some], rtol=1e-8)
+    monkeypatch.setattr(joint_newton, "PAIRS", 0)
+    curvatures = joint_newton.Curvatures(at, 2)
+    assert curvatures._pairs is None
+    np.testing.assert_allclose(found(curvatures), np.array(expected)[some], rtol=1e-8)
+    monkeypatch.setattr(joint_newton, "MANY_FEATURES", 1)
+    monkeypatch.setattr(joint_newton, "ROUNDS", 0.0)
+    monkeypatch.setattr(joint_newton, "SOLVED", 1e-9)
+    curvatures = joint_newton.Curvatures(at, 1)
+    np.testing.assert_allclose(found(curvatures), np.array(expected)[some], rtol=1e-6)
+    assert ((curvatures._rounds[some] >= 1) & (curvatures._rounds[some] <= 5)).all()
+    M = curvatures._where_all_bend(FitMonitor())
+    A = np.c_[X, np.ones(40)] * np.sqrt(2 * price.mean(axis=0))[:, None]
+    whole = A.T @ A + np.diag([1.0] * 4 + [at.bias_price])
+    if not bias_step:
+        whole[4], whole[:, 4], whole[4, 4] = 0.0, 0.0, 1.0
+    np.testing.assert_allclose(np.triu(M), np.triu(whole), rtol=1e-9)
+
+
+def test_pairs_of_features_and_the_room_that_they_need(monkeypatch):
+    X = np.arange(6.0).reshape(2, 3)
+    first, second = np.triu_indices(3)
+    np.testing.assert_array_equal(joint_newton._pairs_of(X), X[:, first] * X[:, second])
+    at = joint_newton.Boundaries(LinearSamples.of(X), np.ones((2, 2)), np.ones((2, 2)), 1.0,
+                                 np.zeros((2, 3)), np.zeros(2), np.zeros((2, 2)))  # fmt: skip
+    for pairs, room, held in ((9, 10**9, True), (8, 10**9, False), (9, 72, True), (9, 71, False)):
+        monkeypatch.setattr(joint_newton, "PAIRS", pairs)
+        monkeypatch.setattr(joint_newton, "PAIRS_BYTES", room)
+        assert (joint_newton.Curvatures(at, 1)._pairs is not None) == held
+
+
+def test_certificates_of_several_boundaries_are_those_of_each(monkeypatch):
+    X, _ = made(6, n=40, d=4)
+    Y = np.where(np.random.default_rng(0).random((3, 40)) < 0.4, 1.0, -1.0)
+    price = np.random.default_rng(1).uniform(0.5, 2.0, (3, 40))
+    samples = LinearSamples.of(X)
+    for bias_step in (0.0, 2.0, np.inf):
+        fits = joint_newton.solve_newton_jointly(
+            samples, Y, price, bias_step=bias_step, tol=1e-9, max_iter=30
+        )
+        start = np.array([fit.w for fit in fits]), np.array([fit.b for fit in fits])
+        again = joint_newton.solve_newton_jointly(
+            samples, Y, price, bias_step=bias_step, tol=1e-6, max_iter=30, start=start
+        )
+        for c, fit in enumerate(fits):
+            problem = dual_descent.LinearProblem(
+                samples, Y[c], price[c], "squared_hinge", bias_step
+            )
+            same = certify(problem, fit.w, fit.b, fit.a, n_iter=1, stop="tol", violation=0.0)
+            assert fit.objective == pytest.approx(same.objective)
+            assert fit.dual_objective == pytest.approx(same.dual_objective)
+            assert 0 < fit.n_iter <= 10
+            assert again[c].n_iter == 0
+            np.testing.assert_allclose(again[c].w, fit.w)
+        cut = joint_newton.solve_newton_jointly(
+            samples, Y, price, bias_step=bias_step, tol=1e-9, max_iter=1
+        )
+        assert [fit.n_iter for fit in cut] == [1] * 3
