@@ -80,6 +80,8 @@ def test_progress_of_many_problems_is_one_tick_each():
         5,
         9,
     ]
+    due = ticks_due(np.array([0.2, 0.02]), 2e-4, np.zeros(2, bool), 1000)
+    assert due.tolist() in ([250, 500], [249, 499], [250, 499], [249, 500])  # to rounding
     assert ticks_due(np.array([50.0, np.inf]), 0.1, np.array([True, False]), 10).tolist() == [10, 0]
 
 
@@ -269,6 +271,31 @@ def test_stacked_problems_say_which_have_a_start():
     assert found[-1].start_errors is not None
     assert [one.start is None for one in found[:2]] == [True, False]
     assert StackedProblems.of(gram.segments, found) is found
+    again = found.again([3 * box, box], np.zeros(12), None)
+    assert again.given.all()
+    assert not again.known.any()
+    assert found.again([box], np.zeros(12), np.ones(12)).known.all()
+    assert not found.again([box], None, None).given.any()
+
+
+def test_the_errors_of_a_later_problem_begin_at_its_own_rows():
+    """Initial coefficients of the second of two problems, over rows that are fetched in parts."""
+    gram = sizes_to_gram(3, 4, 5)
+    rng = np.random.default_rng(2)
+    sides = [np.array([-1, 1, 0], np.int8), np.array([0, -1, 1], np.int8)]
+    start = rng.uniform(0.1, 1.0, 9)
+    start[:4] *= start[4:].sum() / start[:4].sum()
+    problems = [
+        SvmProblem(sides[0], np.full(12, 5.0)),
+        SvmProblem(sides[1], np.full(12, 5.0), start),
+    ]
+    batch = ProblemBatch(gram, problems, RULE, FitMonitor())
+    smo.begin(batch, smo.fetch_held(gram), 4)
+    y = np.repeat([-1.0, 1.0], [4, 5])
+    rows = np.arange(3, 12)
+    expected = gram.matrix[np.ix_(rows, rows)] @ (start * y) - y
+    np.testing.assert_allclose(batch.arrays.state[ERRORS, 7:], expected)
+    np.testing.assert_array_equal(batch.arrays.state[ERRORS, :7], np.repeat([1.0, -1.0], [3, 4]))
 
 
 def nu_batch(*sizes, sides, box, share=0.4, tol=1e-3):
