@@ -88,6 +88,13 @@ def test_examples_that_the_present_scores_misclassify():
     examples = np.array([0, 1, 2, 4])  # of the classes 0, 1, 2, 1
     assert scan_of("argmax").wrong(S, examples).tolist() == [1]
     assert scan_of().wrong(S, examples).tolist() == [1, 2]  # a score of 0 is wrong
+    pairs = problems_of(np.arange(12) % 3, np.arange(12), coding(3, "ovo"))
+    between = Scan(pairs, PassRule("signs", 1), np.ones((2, 12)))
+    sides = coding(3, "ovo")[[0, 1, 2, 1]].T
+    assert (
+        between.wrong(1.0 * sides, examples).tolist() == []
+    )  # a pair of other classes is not asked
+    assert between.wrong(-1.0 * sides, examples).tolist() == [0, 1, 2, 3]
     scan = scan_of("argmax")
     scan.b[:] = [0.0, 1.0, 0.0]
     assert scan.wrong(S, examples).tolist() == []
