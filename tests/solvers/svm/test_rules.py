@@ -5,9 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from separatrix.kernels.gram import HeldGram
+from separatrix.kernels import Gaussian
+from separatrix.kernels.gram import HeldGram, make_gram
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.svm import hard_margin, nu, smo
+from separatrix.solvers.svm import hard_margin, nu, smo, solve_svms
 from separatrix.solvers.svm.batch import ProblemBatch
 from separatrix.solvers.svm.nu import NuBatch
 from separatrix.solvers.svm.problem import (
@@ -462,3 +463,28 @@ def test_only_hard_problems_without_a_start_get_one():
     assert not found[1].start.any()
     soft = StackedProblems.of(gram.segments, [SvmProblem(sides, np.ones(6))])
     assert hard_margin.start_hard_margins(gram, soft, FitMonitor()) is soft
+
+
+def test_other_matrices_are_refused_and_computed_rows_are_not():
+    sides, box = np.array([-1, 1], np.int8), np.ones(8)
+    with pytest.raises(TypeError, match="must be held, by rows or on a device"):
+        solve_svms(object(), [SvmProblem(sides, box)])
+    with pytest.raises(TypeError, match="must be held or by rows"):
+        nu.solve_nu_svms(WithoutRows(sizes_to_gram(4, 4)), [SvmProblem(sides, box)], nu=0.5)
+    X = np.random.default_rng(3).normal(size=(8, 2)) + np.repeat([[-1.0], [1.0]], 4, axis=0)
+    segments = (slice(0, 4), slice(4, 8))
+    held, lazy = (
+        make_gram(Gaussian(0.5), X, segments=segments, hold=hold) for hold in (True, False)
+    )
+    first, second = (
+        solve_svms(gram, [SvmProblem(sides, box)], tol=1e-6)[0] for gram in (held, lazy)
+    )
+    np.testing.assert_allclose(first.alpha, second.alpha, atol=1e-4)
+
+
+class WithoutRows:
+    """A Gram that can neither be held nor gives rows."""
+
+    def __init__(self, gram):
+        self.segments, self.shape, self.dtype = gram.segments, gram.shape, gram.dtype
+        self.diagonal = gram.diagonal
