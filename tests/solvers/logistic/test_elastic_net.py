@@ -164,20 +164,27 @@ def plain_dual(problem, R, theta, scale):
     Z = np.c_[problem.samples.X, np.ones(len(y))]
     pull = np.abs(scale * R @ Z)
     for j in range(Z.shape[1]):
+        if (
+            problem.l2[j] == 0
+            and problem.l1[j] > 0
+            and (pull[:, j] > (1 + 1e-9) * problem.l1[j]).any()
+        ):
+            return -np.inf
         if problem.l2[j] > 0:
             value -= (np.maximum(pull[:, j] - problem.l1[j], 0) ** 2).sum() / (2 * problem.l2[j])
     return value
 
 
-@pytest.mark.parametrize("l2", [0.0, 0.7])
+@pytest.mark.parametrize(("l2", "precision"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.5)])
 @pytest.mark.parametrize("k", [2, 3])
-def test_the_gap_is_that_of_both_objectives_wherever_it_is_asked_for(k, l2):
+def test_the_gap_is_that_of_both_objectives_wherever_it_is_asked_for(k, l2, precision):
     rng = np.random.default_rng(k)
     X, y = rng.normal(size=(20, 4)), np.arange(20) % k
     weights = rng.uniform(0.5, 2.0, 20)
-    problem = ElasticNetProblem.of(X, y, weights, n_classes=k, intercept=True).with_penalty(0.9, l2)
+    problem = ElasticNetProblem.of(X, y, weights, n_classes=k, intercept=True)
+    problem = problem.with_penalty(0.9, l2, precision)
     assert problem.l1.tolist() == [0.9] * 4 + [0.0]
-    assert problem.l2.tolist() == [l2] * 4 + [0.0]
+    assert problem.l2.tolist() == [l2] * 4 + [precision]
     start = 0.3 * rng.normal(size=(1 if k == 2 else k, 5))
     descent = elastic_net._Descent(problem, start, FitMonitor())
     descent._balance()
@@ -186,11 +193,12 @@ def test_the_gap_is_that_of_both_objectives_wherever_it_is_asked_for(k, l2):
     np.testing.assert_allclose(descent.point.F, F, atol=1e-9)
     S = np.vstack([np.zeros(20), F]) if k == 2 else F
     loss = weights @ (logsumexp(S, axis=0) - S[y, np.arange(20)])
-    objective = loss + 0.9 * np.abs(theta[:, :-1]).sum() + 0.5 * l2 * (theta[:, :-1] ** 2).sum()
+    objective = loss + 0.9 * np.abs(theta[:, :-1]).sum() + 0.5 * (theta**2 @ problem.l2).sum()
     assert descent._objective() == pytest.approx(objective)
     G = R @ np.c_[X, np.ones(20)]
     largest = np.abs(G[:, :-1]).max() / 0.9
-    scales = [min(1.0, 1.0 / largest)] + ([1.0] if l2 else [])
+    scales = [min(1.0, 1.0 / largest), 1.0]
+    assert largest > 1.0
     below = max(plain_dual(problem, R, theta, scale) for scale in scales)
     found = descent._gap(G + problem.l2 * theta)
     assert found == pytest.approx((objective - below) / max(1.0, objective), rel=1e-6)
