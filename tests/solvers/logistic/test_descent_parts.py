@@ -220,6 +220,10 @@ def test_a_support_is_solved_and_ends_at_the_first_change_of_sign():
     slope = gradient + H @ (best - w)
     assert quadratic.violations(best, slope, penalty).max() < 1e-9
 
+    u, v = np.array([0.0, 1.0]), np.array([1.0, -2.0])  # a weight without a penalty begins at 0
+    quadratic._solve_support(np.eye(2), u, v, np.array([0.0, 0.5]))
+    np.testing.assert_allclose(u, [-1.0, 2.5])
+
     # two weights of which one must stop at 0 on the way
     u, v = np.array([1.0, 1.0]), np.array([5.0, 1.5])
     quadratic._solve_support(np.eye(2), u, v, np.array([0.1, 0.1]))
@@ -490,3 +494,29 @@ def test_separation_does_not_depend_on_units_or_on_an_empty_feature():
         assert is_separated(
             csr_array(X * scale), np.array([0, 0, 2, 2]), n_classes=3, intercept=True
         )
+
+
+@pytest.mark.parametrize("stop", ["rounding", "tol", "max_iter"])
+def test_where_differences_of_the_objective_are_rounding_newtons_method_goes_on(stop, monkeypatch):
+    X, y, weights = samples(2)
+    found = solver_of(X, y, weights, "lbfgs")
+    fit = found.solve(1.0)
+    asked = []
+
+    def newton_steps(samples, C, begin, tol, max_iter, scale=1.0):
+        asked.append((begin, max_iter))
+        return fit._replace(n_iter=3)
+
+    monkeypatch.setattr(found, "_lbfgs", lambda *given: fit._replace(stop=stop, n_iter=40))
+    monkeypatch.setattr(found, "_newton_steps", newton_steps)
+    again = found.solve(1.0)
+    if stop != "rounding":
+        assert (again.n_iter, asked) == (40, [])
+        return
+    assert again.n_iter == 43
+    ((begin, most),) = asked
+    assert most == 500 - 40
+    np.testing.assert_array_equal(begin, fit.theta)
+    monkeypatch.setattr(descent, "MAX_NEWTON", 4)
+    assert found.solve(1.0).n_iter == 40
+    assert found.solve(1.0, most=2).stop == "rounding"

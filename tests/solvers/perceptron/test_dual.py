@@ -71,7 +71,8 @@ def test_what_is_not_separable_stops_at_the_limit_and_says_so():
 def test_a_score_of_zero_is_on_the_positive_side_and_the_bound_is_novikoffs():
     assert sgn(np.array([-1e-300, 0.0, 1e-300])).tolist() == [-1, 1, 1]
     X, y = np.array([[2.0, 0.0], [-4.0, 0.0]]), np.array([1, -1], np.int8)
-    assert mistake_bound(X, y, np.array([3.0, 0.0]), 0.0) == (2 * 4 / 2) ** 2
+    for size in (3.0, 0.5):
+        assert mistake_bound(X, y, np.array([size, 0.0]), 0.0) == (2 * 4 / 2) ** 2
     assert mistake_bound(X, y, np.array([3.0, 0.0]), 3.0) == (2 * 4 / 3) ** 2
     assert mistake_bound(X, y, np.array([3.0, 0.0]), -6.0) == np.inf  # on the boundary
     assert mistake_bound(X, y, np.zeros(2), 1.0) == np.inf

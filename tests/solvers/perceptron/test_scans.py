@@ -60,6 +60,10 @@ def test_chunks_add_up_to_one_pass(rule, whole_numbers, monkeypatch):
     assert one.wrong == len(set(one.mistakes.steps.tolist())) > 0
     assert one.misclassified > 0
     assert one.met == 60
+    first = OnlineState(np.ones((1, 2)), np.ones(1), np.full((1, 2), 0.5), np.full(1, 0.25))
+    for steps, W, b in ((0, 0.5, 0.75), (1, 0.5, 0.75), (2, 0.75, 0.875)):
+        weights, biases = first.average(steps)
+        assert (weights.tolist(), biases.tolist()) == ([[W, W]], [b])
 
 
 def scan_of(rule="signs", combine=None, n_classes=3, n=12):
