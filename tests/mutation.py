@@ -6,7 +6,8 @@ enter this function without the mutant, the fastest first. A mutant that takes m
 killed as well. Functions that numba compiles are run by the interpreter, with NUMBA_DISABLE_JIT=1: see
 `tests/interpreted.py`. Not mutated: functions that write compiled code (intrinsics, overloads), since what
 they wrote lies in numba's cache, and `strict=True` of zip, which guards against mistakes of programmers.
-Mutants that no test can kill are in `tests/equivalent_mutants.json`, with the reason.
+Mutants that no test can kill are in `tests/equivalent_mutants.json`, with the reason. `--full` takes the
+tests of `make test-full` instead: slow ones too, and the examples in docstrings of the mutated modules.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import types
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestItem
 from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +49,7 @@ NOT_RUN = 3  # exit code of a child that could not run the tests
 PYTHON, COMPILED, GENERATOR = "python", "compiled", "generator"
 TEST_SECONDS = 5.0  # of processor time; tests that take longer are left out
 MUTANT_SECONDS = 30.0  # of tests that are tried on one mutant
+ASLEEP_SECONDS = 30.0  # without any processor time, after which a child counts as hanging
 
 
 def modules():
@@ -234,6 +237,8 @@ class Mutants:
 
 def _passes(item, following=None):
     item._initrequest()  # as for the first run, also for a later one
+    if isinstance(item, DoctestItem):  # a run clears its names
+        item.dtest.globs.update(vars(item.parent.obj))
     return all(report.passed for report in runtestprotocol(item, log=False, nextitem=following))
 
 
@@ -276,15 +281,27 @@ def _run_items(items, writing):
 
 
 def _wait(child, seconds):
-    """Exit code of a child; one that takes too long is killed."""
+    """Exit code of a child; one that takes too long, or sleeps, is killed."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    last, since = None, time.monotonic()
+    while time.monotonic() < end and time.monotonic() < since + ASLEEP_SECONDS:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status)
+        if (now := _activity(child)) != last or now[0] != "S":
+            last, since = now, time.monotonic()
         time.sleep(0.01)
     os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _activity(child):
+    """The state of a process, "S" if it sleeps, and its processor time; nothing where Linux is not."""
+    try:
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ("", time.monotonic())
+    return fields[0], int(fields[11]) + int(fields[12])
 
 
 def _install(path, tree, line):
@@ -317,12 +334,15 @@ def place_of(module, number):
     return f"{module}, {mutate((SOURCE / module).read_text(), number)[2]}"
 
 
-def run_session(drawn, places):
+def run_session(drawn, places, full=False):
     """Try mutants of one kind in this process; prints the outcomes as JSON."""
     plugin = Mutants([one[:2] for one in drawn])
     places = places or sorted(set().union(*(tests_of(module) for module, *_ in drawn)))
+    if full:
+        places = [*places, *sorted({str(SOURCE / module) for module, *_ in drawn})]
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    chosen = ["-m", "not slow and not long", "-k", "not cuda and not triton and not gpu"]
+    marked = "not long" if full else "not slow and not long"
+    chosen = ["-m", marked, "-k", "not cuda and not triton and not gpu"]
     pytest.main([*options, *chosen, *places], plugins=[plugin])
     sys.__stdout__.write(json.dumps(plugin.outcomes) + "\n")
 
@@ -335,13 +355,15 @@ def main():
     parser.add_argument("--kind", choices=(PYTHON, COMPILED), help="only these functions")
     parser.add_argument("--at", nargs="*", help="of the drawn ones those with this in their place")
     parser.add_argument("--tests", nargs="*", help="files of tests, other than those of the folder")
+    parser.add_argument("--full", action="store_true", help="slow tests and examples too")
     parser.add_argument("--session", choices=(PYTHON, COMPILED), help=argparse.SUPPRESS)
     given = parser.parse_args()
     drawn = draw(given.mutants, given.seed, given.only, given.kind)
     if given.at:
         drawn = [one for one in drawn if any(text in place_of(*one[:2]) for text in given.at)]
     if given.session:
-        run_session([one for one in drawn if one[2] == given.session], given.tests)
+        own = [one for one in drawn if one[2] == given.session]
+        run_session(own, given.tests, given.full)
         return
     outcomes = []
     for kind in (PYTHON, COMPILED):

@@ -251,3 +251,32 @@ def test_axes_by_eigenvalues_say_their_share_of_the_scatter_between_classes():
     peer = TheirLda(solver="eigen").fit(block.X, block.y)
     np.testing.assert_allclose(rules.ratio[:2], peer.explained_variance_ratio_, rtol=1e-9)
     assert rules.ratio.sum() == pytest.approx(1.0)
+
+
+def test_ledoit_and_wolf_shrink_at_most_to_equal_variances():
+    C = np.array([[4.0, 1.0], [1.0, 9.0]])
+    np.testing.assert_allclose(ledoit_wolf(C, 5.0, 1e9), np.diag([4.0, 9.0]))
+    R = np.array([[1.0, 1 / 6], [1 / 6, 1.0]])
+    noise = (20.0 / 5.0 - (R**2).sum()) / 5.0
+    amount = noise / ((R**2).sum() - 2.0)
+    assert amount > 1.0
+    noise = (10.4 / 5.0 - (R**2).sum()) / 5.0
+    amount = noise / ((R**2).sum() - 2.0)
+    assert 0.0 < amount < 1.0
+    expected = C * np.where(np.eye(2), 1.0, 1.0 - amount)
+    np.testing.assert_allclose(ledoit_wolf(C, 5.0, 10.4), expected)
+
+
+def test_axes_of_features_of_very_different_sizes_are_their_own():
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(30, 3))
+    scale = np.array([1e-4, 1.0, 1e4])
+    C = (A.T @ A / 30) * scale * scale[:, None]
+    found = principal_axes(C)
+    np.testing.assert_allclose(
+        found.root @ found.root.T * scale * scale[:, None], np.linalg.inv(A.T @ A / 30), rtol=1e-6
+    )
+    np.testing.assert_allclose(found.variances.max(), np.linalg.eigvalsh(C)[-1], rtol=1e-9)
+    exact = np.linalg.slogdet(A.T @ A / 30)[1] + 2 * np.log(scale).sum()
+    assert found.log_determinant == pytest.approx(exact)
+    assert np.prod(found.variances) == pytest.approx(np.exp(exact), rel=1e-4)

@@ -4,7 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.solvers.least_squares import (
+    LeaveOneOut,
+    Normal,
     leave_one_out,
+    merge_leave_one_out,
     normal_equations,
     ridges_within,
     rows_spectrum,
@@ -151,3 +154,25 @@ def test_equal_scores_of_several_classes_are_no_mistake():
     Z = spectrum.positions(X, normal.mean)
     found = leave_one_out(Z, y, np.ones(8), total=1e300, **more)  # nothing changes without one row
     assert found.mistaken.tolist() == [0.0]
+
+
+def test_sums_of_left_out_samples_add_up():
+    a = LeaveOneOut(2.0, np.array([1.0, 0.5]), np.array([3.0, 4.0]))
+    b = LeaveOneOut(0.5, np.array([0.25, 2.0]), np.array([1.0, 7.0]))
+    merged = merge_leave_one_out(a, b)
+    assert merged.weight == 2.5
+    assert merged.mistaken.tolist() == [1.25, 2.5]
+    assert merged.squares.tolist() == [4.0, 11.0]
+
+
+def test_columns_of_very_different_units_are_not_taken_for_singular():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(9, 3)) * [1e-9, 1.0, 1e9]
+    A -= A.mean(axis=0)
+    B = A.T @ rng.normal(size=(9, 1))
+    found = solve_ridge(Normal(A.T @ A, B, np.zeros(3), np.zeros(1), 9.0), 0.0)
+    assert found.rank == 3
+    np.testing.assert_allclose(A.T @ A @ found.coef.T, B, rtol=1e-6)
+    empty = np.diag([2.0, 0.0])
+    found = solve_ridge(Normal(empty, np.array([[4.0], [0.0]]), np.ones(2), np.ones(1), 9.0), 0.0)
+    assert (found.rank, found.coef.tolist(), found.intercept.tolist()) == (1, [[2.0, 0.0]], [-1.0])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from separatrix.data.formats.arff import _split_cells
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
 
@@ -34,3 +35,10 @@ def test_an_attribute_that_is_none_is_named_with_its_place(write):
     path = write(WORDS + "@attribute b colour\n@data\n1,x,p,2\n", "t.arff")
     with pytest.raises(DataFileError, match=r"t.arff:5:1: found '@attribute b colour'"):
         read_table(path)
+
+
+def test_cells_may_be_separated_by_tabs():
+    assert _split_cells("1\t2") == ["1", "2"]
+    assert _split_cells(" 1 , b c ") == ["1", "b c"]
+    assert _split_cells("'a,b',2") == ["a,b", "2"]
+    assert _split_cells("'a,b,2") is None

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from tests.data.formats.samples import ARROW_TABLE, WRITERS, from_path, parquet
 
-from separatrix.data.formats import arrow, table
+from separatrix.data.formats import arrow, nested, table
+from separatrix.data.formats.rows import memory_source
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError, ParameterError
 
@@ -102,3 +103,29 @@ def test_a_small_file_of_many_rows_is_refused_before_they_are_made(write):
     assert len(bomb) < 1 << 20
     with pytest.raises(DataFileError, match="40,000,000 values in"):
         read_arrow(write(bomb))
+
+
+def test_the_first_six_bytes_of_another_file_are_shown():
+    with pytest.raises(DataFileError, match=r"begins with b'ABCDEF'"):
+        arrow._open_content(memory_source("a.arrow"), b"ABCDEFGH")
+
+
+def test_lists_of_one_length_are_columns_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(nested, "MOST_VALUES", 2)
+    kind = pa.list_(pa.float64())
+
+    def length(*lists):
+        batch = pa.RecordBatch.from_pydict({"v": pa.array(lists, kind)})
+        return nested._common_length(kind, lambda names: [batch], "v")
+
+    assert length([1.0, 2.0], None, [3.0, 4.0]) == 2
+    assert length([1.0, 2.0, 3.0]) == 0
+    assert length([1.0], [1.0, 2.0]) == 0
+    assert nested._common_length(pa.list_(pa.string()), lambda names: [], "v") == 0
+    column = pa.array([[1.0, 2.0], None, [3.0, 4.0]], kind)
+    assert nested._element(column, 1).to_pylist() == [2.0, None, 4.0]
+    assert nested.nested_note("v", ["v"]) == "v: lists or maps are read as texts in JSON"
+    four = nested.nested_note("v", ["v.0", "v.1", "v.2", "v.3"])
+    assert four == "v: nested values are the columns v.0, v.1, v.2, ... v.3"
+    three = nested.nested_note("v", ["v.0", "v.1", "v.2"])
+    assert three == "v: nested values are the columns v.0, v.1, v.2"

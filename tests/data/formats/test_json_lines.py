@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.data.formats.samples import from_path
 
-from separatrix.data.formats.json_lines import read_json_lines
+from separatrix.data.formats.json_lines import _holds_columns, read_json_lines
 from separatrix.data.formats.rows import as_array, memory_source
 from separatrix.data.limits import Limits
 from separatrix.data.read_table import read_table
@@ -81,3 +81,20 @@ def test_bytes_of_every_type_are_bytes():
     cells = [b"\xff", bytearray(b"\xfe"), memoryview(b"\xfd"), None]
     assert as_array(cells).to_pylist() == [b"\xff", b"\xfe", b"\xfd", None]
     assert memory_source("x", Limits(rows=3)).limits.rows == 3
+
+
+@pytest.mark.parametrize(
+    ("found", "columns"),
+    [
+        ({"a": [1, 2], "b": [3, 4]}, True),
+        ({"a": [1, 2], "b": [3]}, False),
+        ({"a": {"x": 1}, "b": {"x": 2}}, True),
+        ({"a": {"x": 1}, "b": {"y": 2}}, False),
+        ({"a": [1], "b": {"x": 2}}, False),
+        ({"a": 1, "b": [{"x": 2}]}, True),
+        ({"a": 1}, False),
+        ({}, False),
+    ],
+)
+def test_an_object_of_columns_has_lists_or_objects_of_the_same_keys(found, columns):
+    assert _holds_columns(found) == columns

@@ -11,6 +11,7 @@ from separatrix.data.formats.columns import (
     without_values,
 )
 from separatrix.data.formats.layout import (
+    _are_units,
     _count_units,
     _detect_delimiter,
     _has_header,
@@ -138,3 +139,12 @@ def test_large_blocks_of_plain_rows_are_parsed_by_compiled_code(write, monkeypat
 
 def test_words_for_missing_values_fit_into_one_number_of_the_compiled_reader():
     assert max(len(word.encode()) for word in MISSING) < 8
+
+
+def test_a_row_of_units_has_at_least_one_text_above_numbers():
+    below = [["1", "a"], ["2", "b"]]
+    assert _are_units(["kg", ""], below)
+    assert not _are_units(["", ""], below)
+    assert not _are_units(["7", ""], below)
+    assert not _are_units(["kg", "a"], below)
+    assert _are_units(["kg", "a"], [["1", "a"], ["2", "a"]])  # a column of one text may repeat it

@@ -8,7 +8,7 @@ import pytest
 from tests.data.formats.samples import from_path, npy, npz, zipped
 
 from separatrix.data.formats import npz as npz_format
-from separatrix.data.formats.rows import memory_source
+from separatrix.data.formats.rows import ByteSource, memory_source
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError
 
@@ -165,3 +165,19 @@ def test_numbers_are_of_at_most_eight_bytes_and_words_of_more(descr, is_plain):
     else:
         with pytest.raises(DataFileError, match="numbers of at most 8 bytes, or words"):
             npz_format._plain_type(source, descr)
+
+
+@pytest.mark.parametrize(("flag", "read"), [(0, True), (2, True), (4, True), (1, False)])
+def test_an_encrypted_member_is_refused_and_a_level_of_compression_is_not(flag, read):
+    content = bytearray(npz(X=np.eye(2), y=np.arange(2)))
+    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = content.find(magic)
+        while at >= 0:
+            content[at + offset] |= flag
+            at = content.find(magic, at + 1)
+    source = ByteSource("a.npz", io.BytesIO(content), Limits())
+    if read:
+        np.testing.assert_array_equal(npz_format.read_npz(source).X, np.eye(2))
+    else:
+        with pytest.raises(DataFileError, match="compression method other than deflate"):
+            npz_format.read_npz(source)

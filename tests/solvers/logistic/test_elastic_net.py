@@ -148,3 +148,120 @@ def test_curvatures_are_weights_times_probabilities(k):
     np.testing.assert_allclose(own[:, near], expected[:, near], rtol=1e-9)
     assert (own[:, ~near] >= 0.0).all()
     np.testing.assert_allclose(inverse, 1.0 / weights)
+
+
+def plain_dual(problem, R, theta, scale):
+    """Entropy of the scaled residuals less the conjugate of the penalty, sample by sample."""
+    y, weights = problem.y, problem.weights
+    p = len(R)
+    value = 0.0
+    for i in range(len(y)):
+        q = scale * R[:, i] / weights[i]
+        hot = np.array([float(y[i] == 1)]) if p == 1 else np.eye(p)[y[i]]
+        q = q + hot
+        q = np.append(1.0 - q, q) if p == 1 else q
+        value -= weights[i] * sum(t * np.log(t) for t in q if t > 0)
+    Z = np.c_[problem.samples.X, np.ones(len(y))]
+    pull = np.abs(scale * R @ Z)
+    for j in range(Z.shape[1]):
+        if (
+            problem.l2[j] == 0
+            and problem.l1[j] > 0
+            and (pull[:, j] > (1 + 1e-9) * problem.l1[j]).any()
+        ):
+            return -np.inf
+        if problem.l2[j] > 0:
+            value -= (np.maximum(pull[:, j] - problem.l1[j], 0) ** 2).sum() / (2 * problem.l2[j])
+    return value
+
+
+@pytest.mark.parametrize(("l2", "precision"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.5)])
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_gap_is_that_of_both_objectives_wherever_it_is_asked_for(k, l2, precision):
+    rng = np.random.default_rng(k)
+    X, y = rng.normal(size=(20, 4)), np.arange(20) % k
+    weights = rng.uniform(0.5, 2.0, 20)
+    problem = ElasticNetProblem.of(X, y, weights, n_classes=k, intercept=True)
+    problem = problem.with_penalty(0.9, l2, precision)
+    assert problem.l1.tolist() == [0.9] * 4 + [0.0]
+    assert problem.l2.tolist() == [l2] * 4 + [precision]
+    start = 0.3 * rng.normal(size=(1 if k == 2 else k, 5))
+    descent = elastic_net._Descent(problem, start, FitMonitor())
+    descent._balance()
+    theta, R = descent.theta, descent.point.R
+    F = theta[:, :-1] @ X.T + theta[:, -1:]
+    np.testing.assert_allclose(descent.point.F, F, atol=1e-9)
+    S = np.vstack([np.zeros(20), F]) if k == 2 else F
+    loss = weights @ (logsumexp(S, axis=0) - S[y, np.arange(20)])
+    objective = loss + 0.9 * np.abs(theta[:, :-1]).sum() + 0.5 * (theta**2 @ problem.l2).sum()
+    assert descent._objective() == pytest.approx(objective)
+    G = R @ np.c_[X, np.ones(20)]
+    largest = np.abs(G[:, :-1]).max() / 0.9
+    scales = [min(1.0, 1.0 / largest), 1.0]
+    assert largest > 1.0
+    below = max(plain_dual(problem, R, theta, scale) for scale in scales)
+    found = descent._gap(G + problem.l2 * theta)
+    assert found == pytest.approx((objective - below) / max(1.0, objective), rel=1e-6)
+    assert found > 0
+
+
+def test_a_start_is_the_shares_of_the_classes_or_what_was_given():
+    X, y = np.ones((6, 2)), np.array([0, 0, 0, 1, 1, 2])
+    three = ElasticNetProblem.of(X, y, np.ones(6), n_classes=3, intercept=True)
+    logs = np.log([0.5, 1 / 3, 1 / 6])
+    descent = elastic_net._Descent(three, None, FitMonitor())
+    np.testing.assert_allclose(descent.theta[:, -1], logs - logs.mean())
+    assert not descent.theta[:, :-1].any()
+    np.testing.assert_allclose(descent.point.F, np.repeat(descent.theta[:, -1:], 6, axis=1))
+    two = ElasticNetProblem.of(X, y % 2, np.ones(6), n_classes=2, intercept=True)
+    np.testing.assert_allclose(
+        elastic_net._Descent(two, None, FitMonitor()).theta, [[0.0, 0.0, np.log(2 / 4)]]
+    )
+    none = ElasticNetProblem.of(X, y % 2, np.ones(6), n_classes=2, intercept=False)
+    assert not elastic_net._Descent(none, None, FitMonitor()).point.F.any()
+    never = ElasticNetProblem.of(X, y * 0, np.ones(6), n_classes=2, intercept=True)
+    found = elastic_net._Descent(never, None, FitMonitor()).theta[0, -1]
+    assert found == pytest.approx(np.log(elastic_net.RAREST))
+
+
+def test_a_working_set_has_the_weights_that_are_not_zero_and_the_worst_others(monkeypatch):
+    monkeypatch.setattr(elastic_net, "ALL_WEIGHTS", 5)
+    monkeypatch.setattr(elastic_net, "FEWEST", 3)
+    X, y = np.random.default_rng(0).normal(size=(20, 7)), np.arange(20) % 2
+    problem = ElasticNetProblem.of(X, y, np.ones(20), n_classes=2, intercept=True).with_penalty(
+        1, 0
+    )
+    theta = np.zeros((1, 8))
+
+    def chosen(off, theta):
+        descent = elastic_net._Descent(problem, theta, FitMonitor())
+        descent._choose(np.array([off]))
+        return descent.weight_set.features.tolist()
+
+    off = [0.1, 0.5, 0.0, 0.4, 0.3, 0.2, 0.0, 0.0]
+    assert chosen(off, theta) == [1, 3, 7]  # the bias has no price
+    theta[0, [2, 6]] = 1.0
+    assert chosen(off, theta) == [1, 2, 3, 4, 6, 7]  # twice those that are not zero
+    assert chosen([0.0] * 8, theta) == [2, 6, 7]
+    monkeypatch.setattr(elastic_net, "MOST_WEIGHTS", 4)
+    assert chosen(off, theta) == [1, 3, 4, 5]  # too many to be kept: the worst alone
+    monkeypatch.setattr(elastic_net, "ALL_WEIGHTS", 8)
+    assert chosen(off, theta) == list(range(8))
+
+
+@pytest.mark.parametrize("max_iter", [0, 1, 3])
+def test_newton_steps_of_all_rounds_are_counted(max_iter):
+    X, y = samples(2)
+    problem = ElasticNetProblem.of(X, y, np.ones(len(y)), n_classes=2, intercept=True)
+    told = []
+    fit = solve_elastic_net(
+        problem.with_penalty(0.5, 0.1),
+        tol=1e-12,
+        max_iter=max_iter,
+        monitor=FitMonitor(None, told.append),
+    )
+    assert (fit.n_iter, fit.stop, len(told)) == (max(1, max_iter), "max_iter", max_iter)
+    whole = solve_elastic_net(problem.with_penalty(0.5, 0.1), tol=1e-8, max_iter=100)
+    assert whole.n_iter <= 22
+    assert whole.stop == "tol"
+    assert max(whole.gap, whole.violation) <= 1e-8

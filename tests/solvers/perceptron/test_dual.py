@@ -66,3 +66,22 @@ def test_what_is_not_separable_stops_at_the_limit_and_says_so():
     found = solve_primal(X, y, max_iter=7)
     assert not found.clean
     assert mistake_bound(X, y, found.w, found.b) == float("inf")
+
+
+def test_a_score_of_zero_is_on_the_positive_side_and_the_bound_is_novikoffs():
+    assert sgn(np.array([-1e-300, 0.0, 1e-300])).tolist() == [-1, 1, 1]
+    X, y = np.array([[2.0, 0.0], [-4.0, 0.0]]), np.array([1, -1], np.int8)
+    for size in (3.0, 0.5):
+        assert mistake_bound(X, y, np.array([size, 0.0]), 0.0) == (2 * 4 / 2) ** 2
+    assert mistake_bound(X, y, np.array([3.0, 0.0]), 3.0) == (2 * 4 / 3) ** 2
+    assert mistake_bound(X, y, np.array([3.0, 0.0]), -6.0) == np.inf  # on the boundary
+    assert mistake_bound(X, y, np.zeros(2), 1.0) == np.inf
+
+
+def test_too_few_passes_leave_mistakes_and_say_so():
+    X, y = np.array([[1.0], [1.0]]), np.array([1, -1], np.int8)
+    found = solve_primal(X, y, max_iter=3)
+    assert not found.clean
+    assert found.mistakes.tolist() == [0, 1] * 3
+    dual = solve_dual(X @ X.T, y, max_iter=3)
+    assert (dual.alpha.tolist(), dual.b, dual.clean) == ([3.0, 3.0], 0.0, False)

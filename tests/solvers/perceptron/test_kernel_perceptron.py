@@ -54,12 +54,16 @@ def gram_in(form, kernel, X, batch):
     return CachedGram(source, budget=12 * len(X) * 8, batch=batch, segments=segments)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", SCHEMES)
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     ("form", "batch", "blocks"),
-    [("held", 1, (5, 5)), ("lazy", 4, (3, 9)), ("cached", 12, (7, 50)), ("cached", 1, (1, 1))],
+    [
+        ("held", 1, (5, 5)),
+        ("lazy", 4, (3, 9)),
+        ("cached", 12, (7, 50)),
+        pytest.param("cached", 1, (1, 1), marks=pytest.mark.slow),
+    ],
 )
 def test_every_mistake_is_that_of_the_plain_loop(
     rule, n_classes, form, batch, blocks, whole_numbers, monkeypatch

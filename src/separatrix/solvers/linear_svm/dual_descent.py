@@ -155,7 +155,7 @@ def spread(gradient: Vector, a: Vector, cap: Vector) -> float:
     """
     inside = np.where(a <= 0.0, np.minimum(gradient, 0.0), gradient)
     inside = np.where(a >= cap, np.maximum(inside, 0.0), inside)
-    return float(max(inside.max(initial=0.0), 0.0) - min(inside.min(initial=0.0), 0.0))
+    return float(inside.max(initial=0.0) - inside.min(initial=0.0))
 
 
 def certify(

@@ -329,7 +329,7 @@ class Curvatures:
         ahead = self._precondition(rest)
         along, product = ahead, np.einsum("ij,ij->i", rest, ahead)
         left = np.arange(len(some))
-        for number in range(1, d + 1):
+        for number in range(1, d + 2):  # as many as there are weights, with the bias
             u = along[:, :d] @ at.samples.X.T + along[:, d:]
             u *= weights[left]
             image = np.concatenate([u @ at.samples.X, u.sum(axis=1, keepdims=True)], axis=1)

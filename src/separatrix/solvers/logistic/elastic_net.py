@@ -309,8 +309,9 @@ class _Descent:
         """Relative duality gap, for which the residuals are scaled until they are dual feasible."""
         problem, objective = self.problem, self._objective()
         pull = np.abs(G - problem.l2 * self.theta)
-        bound = self._lower_bound(pull, 1.0) if (problem.l2 > 0.0).any() else -np.inf
         priced = problem.l1 > 0.0
+        # without l2, residuals that pull harder than l1 are not dual feasible as they are
+        bound = self._lower_bound(pull, 1.0) if (problem.l2[priced] > 0.0).all() else -np.inf
         largest = float((pull[:, priced] / problem.l1[priced]).max(initial=0.0))
         bound = max(bound, self._lower_bound(pull, min(1.0, 1.0 / largest if largest else 1.0)))
         unbalanced = 0.0

@@ -91,6 +91,8 @@ def _solve_support(H: Matrix, u: Vector, v: Vector, penalty: Vector) -> None:
     """
     for _ in range(SYSTEMS):
         kept = np.flatnonzero((u != 0.0) | (penalty == 0.0))
+        if not len(kept):
+            return
         own = H[np.ix_(kept, kept)]
         own.flat[:: len(kept) + 1] *= 1.0 + RIDGE
         factor, failed = dpotrf(own.T, lower=0, overwrite_a=1, clean=0)

@@ -210,7 +210,7 @@ def _shares(batch: ProblemBatch, count: int) -> Iterator[Codes]:
     begin, end = (batch.arrays.runs[at].sum(axis=1) for at in (first, last))
     order = np.lexsort((end, begin))
     work = np.cumsum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)[order])
-    edges = np.searchsorted(work, work[-1] * np.arange(1, count) / count)
+    edges = np.searchsorted(work, work[-1] * np.arange(1, count) / count) + 1
     for part in np.split(order, edges):
         if len(part):
             yield part

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from separatrix.solvers.nearest.exhaustive import Exhaustive, raw_distances
+from separatrix.solvers.nearest.metrics import metric_of
+
+NAMES = {"l2": "sqeuclidean", "l1": "cityblock", "chebyshev": "chebyshev", "p": "minkowski"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_raw_distances_and_neighbours_are_those_of_scipy(name):
+    rng = np.random.default_rng(0)
+    X, Q = rng.integers(0, 4, (300, 3)).astype(float), rng.integers(0, 4, (17, 3)).astype(float)
+    metric = metric_of(name, 3.0)
+    expected = cdist(Q, X, NAMES[name], **({"p": 3.0} if name == "p" else {}))
+    expected = (expected**3).round() if name == "p" else expected
+    np.testing.assert_allclose(raw_distances(X, Q, metric), expected)
+    found = Exhaustive(X, metric).nearest(Q, 5, np.full(17, -1), threads=1)
+    order = np.argsort(expected, axis=1, kind="stable")[:, :5]
+    np.testing.assert_array_equal(found.rows, order)
+    np.testing.assert_allclose(found.distances, np.take_along_axis(expected, order, axis=1))
+    skipped = Exhaustive(X, metric).nearest(X[:17], 299, np.arange(17), threads=2)
+    assert not (skipped.rows == np.arange(17)[:, None]).any()
+    root = metric.distances(np.array([[8.0, 64.0]]))
+    powers = {"l2": 0.5, "p": 1 / 3}.get(name, 1.0)
+    np.testing.assert_allclose(root, np.array([[8.0, 64.0]]) ** powers)
