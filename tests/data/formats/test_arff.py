@@ -1,7 +1,9 @@
 """ARFF: what the declarations say holds, whatever the values look like."""
 
+import numpy as np
 import pytest
 
+from separatrix.data.read import read
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
 
@@ -34,3 +36,15 @@ def test_an_attribute_that_is_none_is_named_with_its_place(write):
     path = write(WORDS + "@attribute b colour\n@data\n1,x,p,2\n", "t.arff")
     with pytest.raises(DataFileError, match=r"t.arff:5:1: found '@attribute b colour'"):
         read_table(path)
+
+
+def test_values_of_a_nominal_attribute_whose_quotes_do_not_match_are_refused(write):
+    path = write(HEAD % "'d\\\\'e'" + "?,1,x\n?,2,y\n", "t.arff")
+    with pytest.raises(DataFileError, match=r"t.arff:2:1: found"):
+        read_table(path)
+
+
+def test_a_numeric_attribute_without_a_single_value_is_a_column_of_numbers(write):
+    found = read(write(HEAD % "p,q" + "p,?,x\nq,?,y\n", "t.arff"))
+    assert found.features == ("b", "a=p", "a=q")
+    assert np.isnan(found.X[:, 0]).all()

@@ -34,7 +34,6 @@ from separatrix.errors import DataFileError
 
 _BATCH_BYTES = 8 << 20  # parsed at once
 _COMPILED_BYTES = 2 << 20  # from which compiling a parser, once in an installation, pays
-_SMALL_BYTES = 1 << 16  # parsed in one thread
 _MOST_WORKERS = 4
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _MISSING = pa.array(MISSING)
@@ -241,9 +240,7 @@ class _RecordReader:
         self.malformed[block.position] = (block, odd)
         return pyarrow.csv.read_csv(
             pa.BufferReader(block.text),
-            read_options=pyarrow.csv.ReadOptions(
-                column_names=self.layout.names, use_threads=len(block.text) > _SMALL_BYTES
-            ),
+            read_options=pyarrow.csv.ReadOptions(column_names=self.layout.names),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=self.layout.delimiter,
                 newlines_in_values=b'"' in block.text,
