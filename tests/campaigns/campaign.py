@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NamedTuple
 
 Trial = Callable[[int], object]
@@ -40,6 +41,12 @@ class Campaign(NamedTuple):
     """Names of the parts in `make test`; None for all."""
     thorough: tuple[str, ...] | None = None
     """Names of the parts in `make test-full`; None for all."""
+
+
+def campaign_named(name: str) -> Campaign:
+    """The campaign of that name; the others are not imported."""
+    found: Campaign = import_module(f"tests.campaigns.{name.replace('-', '_')}").CAMPAIGN
+    return found
 
 
 class Outcome(NamedTuple):
