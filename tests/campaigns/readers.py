@@ -1,18 +1,13 @@
 """R7/R8: mutated files are read or refused; what is read is what an independent parser reads."""
 
-import atexit
 import gzip
 import io
 import math
 import re
-import shutil
-import tempfile
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 from tests.campaigns import tables
-from tests.campaigns.campaign import Campaign
+from tests.campaigns.campaign import Campaign, folder
 from tests.data.formats import fuzz
 from tests.data.formats.samples import from_path, npy
 from tests.data.formats.test_hostile import (
@@ -30,14 +25,6 @@ from separatrix.data.formats.npz import read_npy, read_npz
 from separatrix.data.formats.svmlight import read_svmlight
 from separatrix.data.formats.text import read_text
 from separatrix.errors import SeparatrixError
-
-
-@cache
-def folder():
-    memory = Path("/dev/shm")  # writing a small file to a disk takes longer than reading it
-    path = Path(tempfile.mkdtemp(prefix="campaign-", dir=memory if memory.is_dir() else None))
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path
 
 
 def mutations(reader):
