@@ -35,7 +35,7 @@ TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word 
 """0 and 1 for each word of false and true, in lower case."""
 
 _NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
+    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
 )
 _SIGNS = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY"
 _CURRENCY = re.compile(_SIGNS)
@@ -80,7 +80,7 @@ _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 FORMATS = {
     kind.name: kind
     for kind in (
-        NumberFormat("plain", rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"),
+        NumberFormat("plain", rf"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_EXPONENT}"),
         NumberFormat("1,234.5", r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?", ","),
         NumberFormat("1.234,5", rf"[0-9]+(?:,[0-9]*)?{_EXPONENT}", "", ","),
         NumberFormat("1.234.567,5", r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?", "[.]", ","),
@@ -110,6 +110,8 @@ _MATCHERS = {
     for name, kinds in _GROUPS.items()
 }
 _DIGIT = re.compile("[0-9]")
+LONGEST_NUMERAL = 200
+"""Characters of a number with a currency, a unit or thousands; the search for these takes their square."""
 SAMPLE = 2000  # different texts that decide about a convention
 FEW_WORDS = 0.05
 """A column is read as numbers if at most this share of its cells are other texts."""
@@ -145,6 +147,8 @@ def is_numeral(cell: str) -> bool:
         return False
     if _MATCHERS["plain"].fullmatch(inner):
         return True
+    if len(inner) > LONGEST_NUMERAL:
+        return False
     for pattern, to in _CLEANERS:
         inner = pattern.sub(to, inner)
     return any(matcher.fullmatch(inner) for matcher in _MATCHERS.values())

@@ -134,7 +134,7 @@ def detect_layout(
         skipped = (*skipped, _add_name(records))
     width = len(records[0])
     names = _column_names(records[0]) if header else default_names(width)
-    notes = _note_renamed(records[0], names) if header else ()
+    notes = note_renamed(records[0], names) if header else ()
     sample = records[header : header + 20]
     samples = ({row[i] for row in sample if i < len(row)} for i in range(width))
     texts = {name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells)}
@@ -427,7 +427,8 @@ def number_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _note_renamed(cells: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+def note_renamed(cells: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Notes on names that were numbered or cleaned."""
     pairs = [(clean_name(cell), name) for cell, name in zip(cells, names, strict=True)]
     renamed = [f"{cell!r} is now {name!r}" for cell, name in pairs if cell and cell != name]
     notes = [f"columns of the same name were numbered: {', '.join(renamed)}"] if renamed else []
