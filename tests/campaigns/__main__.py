@@ -16,7 +16,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.campaigns.registry import CAMPAIGNS
-from tests.campaigns.table import Record, keep_records, next_number, records_of, write_records
+from tests.campaigns.table import (
+    Record,
+    keep_records,
+    next_number,
+    number_tried,
+    records_of,
+    write_records,
+)
 
 MOST_FAILURES = 20  # of a part are listed; all are counted
 
@@ -67,12 +74,17 @@ class PartRun:
 
 
 def part_runs(name, firsts, trials, minutes, workers):
-    """The parts of a campaign, each with its share of the time, in turns where cores are left."""
-    trials = min(trials or CAMPAIGNS[name].full, CAMPAIGNS[name].full)
-    copies = max(1, min(workers // len(firsts), trials))
+    """The parts of a campaign, each with its share of the time, in turns where cores are left.
+
+    `trials` is a number for each part, or for all.
+    """
+    if not isinstance(trials, dict):
+        trials = dict.fromkeys(firsts, trials or CAMPAIGNS[name].full)
+    trials = {part: min(most, CAMPAIGNS[name].full) for part, most in trials.items()}
+    copies = max(1, min(workers // len(firsts), *(trials[part] for part in firsts)))
     seconds = 60 * minutes * min(workers, copies * len(firsts)) / (copies * len(firsts))
     return [
-        PartRun(name, part, first + turn, copies, -(-(trials - turn) // copies), seconds)
+        PartRun(name, part, first + turn, copies, -(-(trials[part] - turn) // copies), seconds)
         for part, first in firsts.items()
         for turn in range(copies)
     ]
@@ -141,6 +153,7 @@ def main():
     parser.add_argument("--from", dest="first", type=int, default=0, help="number of a trial")
     parser.add_argument("--more", action="store_true", help="go on where the kept results end")
     parser.add_argument("--trials", type=int, help="of each part")
+    parser.add_argument("--until", type=int, help="trials of each part, those kept included")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--dry-run", action="store_true", help="do not write docs/reliability.md")
     parser.add_argument("--keep", type=Path, help="a file of records, in place of the page")
@@ -159,7 +172,13 @@ def main():
         }
         if not firsts:
             sys.exit(f"{name} has no such part; it has: {', '.join(CAMPAIGNS[name].parts())}")
-        records = run_campaign(name, firsts, given.trials, given.minutes, given.workers, given.keep)
+        trials = given.trials
+        if given.until:
+            trials = {part: given.until - number_tried(name, part) for part in firsts}
+            firsts = {part: first for part, first in firsts.items() if trials[part] > 0}
+            if not firsts:
+                continue
+        records = run_campaign(name, firsts, trials, given.minutes, given.workers, given.keep)
         failed += sum(record.failed for record in records)
         if not (given.dry_run or given.keep):
             keep_records(records)

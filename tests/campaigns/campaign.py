@@ -7,12 +7,18 @@ Trial number r of a part is always the same trial, so that a failure is repeated
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
+import shutil
 import signal
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 Trial = Callable[[int], object]
@@ -40,6 +46,21 @@ class Campaign(NamedTuple):
     """Names of the parts in `make test`; None for all."""
     thorough: tuple[str, ...] | None = None
     """Names of the parts in `make test-full`; None for all."""
+
+
+@cache
+def folder() -> Path:
+    """A folder of this process, in memory where possible: a disk takes longer than most trials."""
+    memory = Path("/dev/shm")
+    path = Path(tempfile.mkdtemp(prefix="campaign-", dir=memory if memory.is_dir() else None))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+def campaign_named(name: str) -> Campaign:
+    """The campaign of that name; the others are not imported."""
+    found: Campaign = import_module(f"tests.campaigns.{name.replace('-', '_')}").CAMPAIGN
+    return found
 
 
 class Outcome(NamedTuple):

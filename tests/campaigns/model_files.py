@@ -1,17 +1,13 @@
 """Model files that are damaged, and files with the right checksum that were made to do harm."""
 
-import atexit
 import copy
 import os
-import shutil
-import tempfile
 import time
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-from tests.campaigns.campaign import Campaign, NoMore, chosen
+from tests.campaigns.campaign import Campaign, NoMore, chosen, folder
 from tests.modelfile.cases import CASES
 from tests.modelfile.hostile import (
     MEMORY,
@@ -30,13 +26,6 @@ from separatrix.errors import ModelFileError
 
 LARGE = (10**3, 10**4, 10**5, 10**6, 10**7, 2**31 - 1, 2**40, 2**53)
 PRECISE = 5.0  # seconds of a first use, which may compile; the second must be within `SECONDS`
-
-
-@cache
-def folder():
-    path = Path(tempfile.mkdtemp(prefix="campaign-"))
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path
 
 
 @cache

@@ -1,19 +1,13 @@
 """R7/R8: mutated files are read or refused; what is read is what an independent parser reads."""
 
-import atexit
-import csv
 import gzip
 import io
-import json
 import math
 import re
-import shutil
-import tempfile
-from functools import cache
-from pathlib import Path
 
 import numpy as np
-from tests.campaigns.campaign import Campaign
+from tests.campaigns import tables
+from tests.campaigns.campaign import Campaign, folder
 from tests.data.formats import fuzz
 from tests.data.formats.samples import from_path, npy
 from tests.data.formats.test_hostile import (
@@ -27,19 +21,10 @@ from tests.data.formats.test_hostile import (
 
 from separatrix.data.encodings import NOTES
 from separatrix.data.formats.idx import read_images
-from separatrix.data.formats.json_lines import read_json_lines
 from separatrix.data.formats.npz import read_npy, read_npz
 from separatrix.data.formats.svmlight import read_svmlight
-from separatrix.data.formats.table import read_csv
 from separatrix.data.formats.text import read_text
 from separatrix.errors import SeparatrixError
-
-
-@cache
-def folder():
-    path = Path(tempfile.mkdtemp(prefix="campaign-"))
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path
 
 
 def mutations(reader):
@@ -187,57 +172,6 @@ def text(number):
     assert found.y.tolist() == labels.tolist(), f"{content[:200]!r}"
 
 
-def numbers(number):
-    """Tables of numbers, against the csv module and `float`."""
-    rng = np.random.default_rng([5, number])
-    n, d = int(rng.integers(2, 8)), int(rng.integers(2, 5))
-    words = [[_word(rng) for _ in range(d)] + [str(rng.integers(0, 2))] for _ in range(n)]
-    out = io.StringIO()
-    csv.writer(out, lineterminator=str(rng.choice(["\n", "\r\n"]))).writerows(words)
-    found = _attempt(from_path(read_csv), (_header(d) + out.getvalue()).encode(), ".csv")
-    if found is None:
-        return
-    X = np.array([[float(word) for word in row[:-1]] for row in words])
-    np.testing.assert_array_equal(np.asarray(found.X, float), X, out.getvalue())
-
-
-def _header(d):
-    return ",".join([*(f"x{j}" for j in range(d)), "class"]) + "\n"
-
-
-def _word(rng):
-    value = rng.normal() * 10.0 ** rng.integers(-300, 300)
-    forms = (
-        repr(float(value)),
-        f"{value:.3e}",
-        f"{value:.40e}",
-        str(int(rng.integers(-9, 9))),
-        f"{rng.normal():.17f}",
-    )
-    return forms[int(rng.integers(len(forms)))]
-
-
-def json_lines(number):
-    """Records of numbers, against the json module."""
-    rng = np.random.default_rng([6, number])
-    rows = [
-        {
-            "a": float(rng.normal()),
-            "b": int(rng.integers(-9, 9)),
-            "class": str(rng.choice(["p", "q"])),
-        }
-        for _ in range(6)
-    ]
-    rows[0]["class"], rows[1]["class"] = "p", "q"
-    content = "\n".join(json.dumps(row) for row in rows)
-    found = _attempt(from_path(read_json_lines), content.encode(), ".jsonl")
-    assert found is not None, content
-    np.testing.assert_array_equal(
-        np.asarray(found.X, float), [[row["a"], row["b"]] for row in rows]
-    )
-    assert found.y.tolist() == [row["class"] for row in rows]
-
-
 NPY = [
     npy(np.arange(6.0).reshape(3, 2)),
     npy(np.arange(6).reshape(3, 2) > 2),
@@ -252,7 +186,7 @@ def parts():
         "npy against NumPy": differential(read_npy, NPY, ".npy", numpy_array),
         "npz against NumPy": differential(read_npz, NPZ, ".npz", numpy_archive),
         "idx against a plain parser": differential(read_images, IDX, "", plain_idx),
-        **{"csv against csv and float": numbers, "jsonl against json": json_lines},
+        **tables.PARTS,
     }
 
 

@@ -42,6 +42,12 @@ def next_number(campaign, part):
     return max((one.end for one in own), default=0)
 
 
+def number_tried(campaign, part):
+    """How many trials of a part are kept."""
+    own = (one for one in read_records() if (one.campaign, one.part) == (campaign, part))
+    return sum(one.tried for one in own)
+
+
 def extended(old, new):
     """A record with one that goes on where it ends; any other takes its place."""
     if old is None or new.first != old.end:

@@ -1,9 +1,16 @@
 """The first trials of every campaign; `make campaign` runs on from there."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from tests.campaigns import table, tables
+from tests.campaigns.__main__ import part_runs
 from tests.campaigns.campaign import NoMore, TooSlow, run_one, run_part
 from tests.campaigns.registry import CAMPAIGNS
 from tests.campaigns.table import BEGIN, END, PAGE, Record, extended, read_records, render
+
+from separatrix.data.data_table import Category
 
 # The campaigns whose first trials the other tests of `make test` do not have in some form.
 QUICK = (
@@ -96,3 +103,32 @@ def test_a_run_that_goes_on_is_added_to_the_one_before():
     assert extended(old, more) == both
     again = Record("kills", "fit", tried=2, failed=0, first=0, date="2026-01-02")
     assert extended(old, again) == again
+
+
+@pytest.mark.parametrize("part", tables.PARTS)
+def test_a_reader_that_reads_otherwise_is_found(part, monkeypatch):
+    def scan_wrongly(*arguments, **options):
+        found = scan(*arguments, **options)
+        if found is None:
+            return None
+        numbers = np.nextafter(found.table.numbers, np.inf)
+        texts = {
+            name: Category(codes, [f"{value}." for value in values])
+            for name, (codes, values) in found.table.categories.items()
+        }
+        return found._replace(table=replace(found.table, numbers=numbers, categories=texts))
+
+    scan = tables.scan
+    monkeypatch.setattr(tables, "scan", scan_wrongly)
+    assert len(run_part(tables.PARTS[part], range(40), 200.0).failures) > 5
+
+
+def test_trials_that_are_kept_count_until_a_number_is_reached(monkeypatch):
+    kept = [Record("kills", "fit", tried=5, failed=0, first=0, date="2026-01-01", end=8)]
+    monkeypatch.setattr(table, "read_records", lambda: kept)
+    assert table.number_tried("kills", "fit") == 5
+    assert table.number_tried("kills", "run") == 0
+    runs = part_runs("kills", {"fit": 8, "run": 0}, {"fit": 3, "run": 8}, minutes=1.0, workers=4)
+    assert [(run.part, run.first, run.step, run.trials) for run in runs] == [
+        *(("fit", 8, 2, 2), ("fit", 9, 2, 1), ("run", 0, 2, 4), ("run", 1, 2, 4)),
+    ]

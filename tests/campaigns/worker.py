@@ -8,8 +8,7 @@ import os
 import sys
 import time
 
-from tests.campaigns.campaign import run_part
-from tests.campaigns.registry import CAMPAIGNS
+from tests.campaigns.campaign import campaign_named, run_part
 
 SLICE = 0.5  # seconds of trials between two reports
 
@@ -21,7 +20,7 @@ def main(name, part, first, step, trials, seconds):
     def report(**said):
         print(json.dumps(said), file=out, flush=True)
 
-    campaign = CAMPAIGNS[name]
+    campaign = campaign_named(name)
     trial = campaign.parts()[part]
     campaign.prepare()
     number, last, end = first, first + step * trials, time.monotonic() + seconds

@@ -35,7 +35,7 @@ TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word 
 """0 and 1 for each word of false and true, in lower case."""
 
 _NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
+    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
 )
 _SIGNS = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY"
 _CURRENCY = re.compile(_SIGNS)
@@ -64,6 +64,7 @@ _CLEANING = (
     (_SIGNED, r"\1"),
 )
 """What is replaced before a number is read, in this order."""
+_CLEANERS = tuple((re.compile(pattern), to) for pattern, to in _CLEANING)
 
 
 class NumberFormat(NamedTuple):
@@ -79,7 +80,7 @@ _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 FORMATS = {
     kind.name: kind
     for kind in (
-        NumberFormat("plain", rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"),
+        NumberFormat("plain", rf"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_EXPONENT}"),
         NumberFormat("1,234.5", r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?", ","),
         NumberFormat("1.234,5", rf"[0-9]+(?:,[0-9]*)?{_EXPONENT}", "", ","),
         NumberFormat("1.234.567,5", r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?", "[.]", ","),
@@ -108,6 +109,9 @@ _MATCHERS = {
     name: re.compile(f"[+-]?(?:{'|'.join(kind.pattern for kind in kinds)})")
     for name, kinds in _GROUPS.items()
 }
+_DIGIT = re.compile("[0-9]")
+LONGEST_NUMERAL = 200
+"""Characters of a number with a currency, a unit or thousands; the search for these takes their square."""
 SAMPLE = 2000  # different texts that decide about a convention
 FEW_WORDS = 0.05
 """A column is read as numbers if at most this share of its cells are other texts."""
@@ -138,9 +142,15 @@ def is_numeral(cell: str) -> bool:
     >>> [cell for cell in ("($5.20)", "(a)", "5.20-", "1-", "−3") if is_numeral(cell)]
     ['($5.20)', '5.20-', '−3']
     """
-    inner = cell.translate(_DIGITS)
-    for pattern, to in _CLEANING:
-        inner = re.sub(pattern, to, inner)
+    inner = cell if cell.isascii() else cell.translate(_DIGITS)
+    if _DIGIT.search(inner) is None:
+        return False
+    if _MATCHERS["plain"].fullmatch(inner):
+        return True
+    if len(inner) > LONGEST_NUMERAL:
+        return False
+    for pattern, to in _CLEANERS:
+        inner = pattern.sub(to, inner)
     return any(matcher.fullmatch(inner) for matcher in _MATCHERS.values())
 
 
@@ -164,7 +174,7 @@ def parse_numbers(
         convention = _choose_convention([texts[i] for i in some], weights[some])
     plus = "+" in texts
     absent = np.array([is_missing(text, plus) for text in texts], dtype=bool)
-    values = _convert(texts, convention)
+    values = _convert(_clean(texts), convention)
     return ParsedNumbers(convention, values, np.isnan(values) & ~absent)
 
 
@@ -180,21 +190,36 @@ def is_missing(text: str, plus: bool = False) -> bool:
 
 def _choose_convention(texts: Sequence[str], weights: Vector) -> str:
     """The first convention that reads the most rows."""
-    best, most = "plain", -1.0
+    best, most, every = "plain", -1.0, float(weights.sum())
+    cleaned = _clean(texts)
     for name in CONVENTIONS:
-        read = ~np.isnan(_convert(texts, name))
+        read = ~np.isnan(_convert(cleaned, name))
         rows = float(weights[read].sum())
         if rows > most:
             best, most = name, rows
+        if most == every:
+            break
     return best
 
 
-def _convert(texts: Sequence[str], convention: str) -> Vector:
-    """The numbers of texts, NaN where a text is not one in this convention."""
+class _Cleaned(NamedTuple):
+    """Texts without currencies and percent signs, and which of them had one of these."""
+
+    column: Any  # shape: (texts,); of Arrow
+    percent: Flags  # shape: (texts,)
+
+
+def _clean(texts: Sequence[str]) -> _Cleaned:
     column = pa.array(_with_plain_digits(texts), pa.large_string())
     percent = pc.match_substring(column, "%").to_numpy(zero_copy_only=False)
     for expression, to in _CLEANING:
         column = pc.replace_substring_regex(column, expression, to)
+    return _Cleaned(column, percent)
+
+
+def _convert(cleaned: _Cleaned, convention: str) -> Vector:
+    """The numbers of texts, NaN where a text is not one in this convention."""
+    column, percent = cleaned
     pattern = "|".join(kind.pattern for kind in _GROUPS[convention])
     fits = pc.match_substring_regex(column, f"^[+-]?(?:{pattern})$")
     for kind in _GROUPS[convention]:

@@ -56,7 +56,7 @@ def mutated(seeds: list[bytes], seed: int, run: int) -> bytes:
     rng = random.Random(1_000_003 * seed + run)
     content = bytearray(rng.choice(seeds))
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
-        rng.choice(_CHANGES)(content, rng, seeds)
+        rng.choice(CHANGES)(content, rng, seeds)
     return bytes(content)
 
 
@@ -109,8 +109,8 @@ def _pretend_packed(content, rng, seeds):
     content[0:0] = rng.choice(PACKED)
 
 
-_CHANGES = [_flip] * 4 + [_insert] * 4 + [_replace] * 4
-_CHANGES += [_cut_short, _remove, _repeat, _splice, _number] * 2 + [_pretend_packed]
+CHANGES = [_flip] * 4 + [_insert] * 4 + [_replace] * 4
+CHANGES += [_cut_short, _remove, _repeat, _splice, _number] * 2 + [_pretend_packed]
 
 
 def _span(content, rng, longest=None):

@@ -1,8 +1,10 @@
 """ARFF: what the declarations say holds, whatever the values look like."""
 
+import numpy as np
 import pytest
 
 from separatrix.data.formats.arff import _split_cells
+from separatrix.data.read import read
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
 
@@ -42,3 +44,15 @@ def test_cells_may_be_separated_by_tabs():
     assert _split_cells(" 1 , b c ") == ["1", "b c"]
     assert _split_cells("'a,b',2") == ["a,b", "2"]
     assert _split_cells("'a,b,2") is None
+
+
+def test_values_of_a_nominal_attribute_whose_quotes_do_not_match_are_refused(write):
+    path = write(HEAD % "'d\\\\'e'" + "?,1,x\n?,2,y\n", "t.arff")
+    with pytest.raises(DataFileError, match=r"t.arff:2:1: found"):
+        read_table(path)
+
+
+def test_a_numeric_attribute_without_a_single_value_is_a_column_of_numbers(write):
+    found = read(write(HEAD % "p,q" + "p,?,x\nq,?,y\n", "t.arff"))
+    assert found.features == ("b", "a=p", "a=q")
+    assert np.isnan(found.X[:, 0]).all()

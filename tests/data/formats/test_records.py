@@ -1,8 +1,10 @@
 import pytest
 
+from separatrix.data.formats import records, svmlight
 from separatrix.data.formats.columns import choose_columns
 from separatrix.data.formats.layout import TableLayout
 from separatrix.data.formats.records import read_columns
+from separatrix.data.read import read
 from separatrix.data.streams import open_
 from separatrix.errors import DataFileError
 
@@ -30,3 +32,13 @@ def test_errors_after_a_header_count_its_lines(write):
 def test_a_column_of_late_texts_is_read_again_from_behind_the_header(write):
     path = write(b"width\nkind\n@data\n" + b"1,a\n" * 10 + b"wide,b\n")
     assert read_with_header(path).categories["width"].values == ["1", "wide"]
+
+
+@pytest.mark.parametrize("content", ["a,class\n1,x\n2,y\n", "1 1:2\n-1 2:3\n"])
+def test_a_small_file_starts_no_threads(write, monkeypatch, content):
+    def refuse(*_arguments):
+        raise AssertionError("a pool of threads")
+
+    for module in (records, svmlight):
+        monkeypatch.setattr(module, "ThreadPoolExecutor", refuse)
+    assert len(read(write(content, "x.csv" if "," in content else "x.svm")).y) == 2

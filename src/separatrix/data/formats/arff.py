@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -58,7 +59,7 @@ def scan_arff(source: ByteSource, *, encoding: str | None = None, **options: Any
 def _read_header(source: ByteSource, lines: Iterator[tuple[int, bytes]]) -> list[Attribute]:
     found: list[Attribute] = []
     for number, line in lines:
-        text = source.decode(line, number).removeprefix("\ufeff").strip()
+        text = source.decode(line, number).removeprefix("\ufeff" if number == 1 else "").strip()
         word = text.split(None, 1)[0].lower() if text else ""
         if not text or text.startswith("%") or word == "@relation":
             continue
@@ -83,7 +84,8 @@ def _read_header(source: ByteSource, lines: Iterator[tuple[int, bytes]]) -> list
 def _declare(declared: re.Match[str]) -> Attribute | None:
     name, kind = _unquote(declared[1]), declared[2].strip()
     if kind.startswith("{") and kind.endswith("}"):
-        return Attribute(name, "nominal", tuple(_split_cells(kind[1:-1]) or ()))
+        values = _split_cells(kind[1:-1])
+        return None if values is None else Attribute(name, "nominal", tuple(values))
     word = kind.split(None, 1)[0].lower()
     if word in _NUMERIC:
         return Attribute(name, "number")
@@ -126,8 +128,8 @@ def _default(attribute: Attribute) -> str:
 def _convert(
     source: ByteSource, line: int, cell: str, attribute: Attribute, values: set[str]
 ) -> Any:
-    if cell in ("?", ""):
-        return None
+    if cell in ("?", ""):  # NaN, so that a column without a single value is one of numbers
+        return math.nan if attribute.type == "number" else None
     if attribute.type == "number":
         if not is_number(cell):
             raise source.error(

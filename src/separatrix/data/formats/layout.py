@@ -134,7 +134,7 @@ def detect_layout(
         skipped = (*skipped, _add_name(records))
     width = len(records[0])
     names = _column_names(records[0]) if header else default_names(width)
-    notes = _note_renamed(records[0], names) if header else ()
+    notes = note_renamed(records[0], names) if header else ()
     sample = records[header : header + 20]
     samples = ({row[i] for row in sample if i < len(row)} for i in range(width))
     texts = {name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells)}
@@ -215,18 +215,18 @@ def _require_columns(source: ByteSource, head: bytes, delimiters: tuple[str, ...
         source.require_limit("columns", found, line=1, found=f"{found:,} columns")
 
 
-def _sample_records(text: str, delimiter: str) -> list[list[str]]:
+def _sample_records(text: str, delimiter: str, most: int = _SAMPLE_RECORDS) -> list[list[str]]:
     """The first records that are not empty, cells without surrounding blanks."""
     if delimiter == " ":
         rows = (_split_at_blanks(line) for line in text.splitlines())
-        return list(islice((row for row in rows if row), _SAMPLE_RECORDS))
+        return list(islice((row for row in rows if row), most))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     found = []
     try:
         for row in reader:
             if any(cell.strip() for cell in row) or len(row) > 1:
                 found.append([cell.strip(" \t") for cell in row])
-            if len(found) == _SAMPLE_RECORDS:
+            if len(found) == most:
                 break
     except csv.Error:  # reported with line and column when the records are read
         pass
@@ -251,7 +251,9 @@ def _detect_delimiter(text: str) -> str:
     """
     found = []
     for delimiter in DELIMITERS:
-        rows = _sample_records(text, delimiter)[:20]
+        if delimiter != " " and delimiter not in text:
+            continue
+        rows = _sample_records(text, delimiter, 20)
         sizes = {len(row) for row in (rows[1:] if _lacks_a_name(rows) and len(rows) > 2 else rows)}
         if len(sizes) == 1 and sizes.pop() > (2 if delimiter == ":" else 1):
             found.append(delimiter)
@@ -425,7 +427,8 @@ def number_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _note_renamed(cells: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+def note_renamed(cells: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Notes on names that were numbered or cleaned."""
     pairs = [(clean_name(cell), name) for cell, name in zip(cells, names, strict=True)]
     renamed = [f"{cell!r} is now {name!r}" for cell, name in pairs if cell and cell != name]
     notes = [f"columns of the same name were numbered: {', '.join(renamed)}"] if renamed else []

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
@@ -211,16 +211,21 @@ class _RecordReader:
             except pa.ArrowInvalid:
                 return None
 
+        blocks = self._blocks()
+        begun = list(islice(blocks, 2))
+        if len(begun) < 2:  # a thread would take longer to start than a small file to parse
+            yield from ((block, parse(block)) for block in begun)
+            return
         workers = max(1, min(_MOST_WORKERS, pa.cpu_count()))
         with ThreadPoolExecutor(workers) as pool:
             waiting: deque[tuple[_RecordBlock, Future[Any]]] = deque()
-            for block in self._blocks():
+            for block in chain(begun, blocks):
                 waiting.append((block, pool.submit(parse, block)))
                 if len(waiting) > workers:
-                    first, parsed = waiting.popleft()
-                    yield first, parsed.result()
-            for first, parsed in waiting:
-                yield first, parsed.result()
+                    oldest, parsed = waiting.popleft()
+                    yield oldest, parsed.result()
+            for oldest, parsed in waiting:
+                yield oldest, parsed.result()
 
     def _add(self, builder: TableBuilder, block: _RecordBlock, table: Any, found: set[str]) -> None:
         """Add the records of a block; `found` gets the columns that turn out to hold texts."""

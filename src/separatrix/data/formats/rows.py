@@ -17,7 +17,7 @@ from separatrix.data.formats.layout import (
     clean_name,
     default_names,
     is_value,
-    note_cleaned,
+    note_renamed,
     number_names,
 )
 from separatrix.data.formats.nested import flatten_nested
@@ -47,7 +47,7 @@ def scan_rows(
     arrays = [as_array(values) for values in columns]
     table = pa.table(dict(zip(unique, arrays, strict=True)))
     contents = scan_arrow_table(source, table, **options)
-    return contents._replace(notes=(*note_cleaned(names), *contents.notes))
+    return contents._replace(notes=(*note_renamed(names, unique), *contents.notes))
 
 
 def scan_arrow_table(source: ByteSource, table: Any, **options: Any) -> TableContents:

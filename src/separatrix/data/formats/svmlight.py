@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, repeat
+from functools import partial
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -129,18 +130,37 @@ def _parse(
     widest = min(source.limits.features, _WIDEST) if n_features is None else n_features
     least, most = int(zero_based is False), widest - int(zero_based is True)
     dtype = np.int32 if most < 2**31 else np.int64
-    rows, line = 0, source.line
+    numbered, rows = _numbered_blocks(source), 0
+    parse = partial(_parse_block, source, least=least, most=most, dtype=dtype)
+    for part in _in_order(parse, numbered):
+        rows += len(part.labels)
+        source.require_limit("rows", rows)
+        yield part
+
+
+def _numbered_blocks(source: ByteSource) -> Iterator[tuple[bytes, int]]:
+    """Blocks of complete lines, and the number of the first line of each."""
+    line = source.line
+    for block in source.blocks():
+        yield block, line
+        line += newlines(block)
+
+
+def _in_order(
+    parse: Callable[[bytes, int], _SparseRows], numbered: Iterator[tuple[bytes, int]]
+) -> Iterator[_SparseRows]:
+    """What `parse` makes of each block, in threads if there are several."""
+    begun = list(islice(numbered, 2))
+    if len(begun) < 2:
+        yield from (parse(*one) for one in begun)
+        return
     with ThreadPoolExecutor(_THREADS) as pool:
         pending: deque[Future[_SparseRows]] = deque()
-        for block in chain(source.blocks(), repeat(b"", _THREADS)):
-            if block:
-                pending.append(pool.submit(_parse_block, source, block, line, least, most, dtype))
-                line += newlines(block)
-            if pending and (not block or len(pending) > _THREADS):
-                part = pending.popleft().result()
-                rows += len(part.labels)
-                source.require_limit("rows", rows)
-                yield part
+        for one in chain(begun, numbered, repeat(None, _THREADS)):
+            if one is not None:
+                pending.append(pool.submit(parse, *one))
+            if pending and (one is None or len(pending) > _THREADS):
+                yield pending.popleft().result()
 
 
 def _parse_block(
