@@ -7,6 +7,7 @@ from tests.data.formats.samples import from_path
 from separatrix.data.formats.json_lines import read_json_lines
 from separatrix.data.formats.rows import as_array, memory_source
 from separatrix.data.limits import Limits
+from separatrix.data.read import read
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
 
@@ -81,3 +82,10 @@ def test_bytes_of_every_type_are_bytes():
     cells = [b"\xff", bytearray(b"\xfe"), memoryview(b"\xfd"), None]
     assert as_array(cells).to_pylist() == [b"\xff", b"\xfe", b"\xfd", None]
     assert memory_source("x", Limits(rows=3)).limits.rows == 3
+
+
+def test_keys_that_differ_by_blanks_are_numbered_and_noted(write):
+    content = '{"c d ": 1, "c d": 5, "class": "p"}\n{"c d": 2, "class": "q"}\n'
+    found = read(write(content, "x.jsonl"))
+    assert found.features == ("c d", "c d_2")
+    assert "columns of the same name were numbered: 'c d' is now 'c d_2'" in found.notes
