@@ -56,3 +56,16 @@ def test_a_numeric_attribute_without_a_single_value_is_a_column_of_numbers(write
     found = read(write(HEAD % "p,q" + "p,?,x\nq,?,y\n", "t.arff"))
     assert found.features == ("b", "a=p", "a=q")
     assert np.isnan(found.X[:, 0]).all()
+
+
+def test_a_byte_order_mark_belongs_to_the_first_line(write):
+    text = HEAD % "p,q" + "p,1,x\nq,2,y\n"
+    assert len(read(write("\ufeff" + text, "t.arff")).y) == 2
+    with pytest.raises(DataFileError, match=r"t.arff:2:1: found"):
+        read(write(text.replace("@attribute a", "\ufeff@attribute a"), "t.arff"))
+
+
+def test_many_blanks_take_no_longer_than_other_characters(write):
+    text = WORDS + "@data\n{0 1" + " " * 400_000 + "}\n1,b,q\n"
+    with pytest.raises(DataFileError):  # the square of so many steps would take hours
+        read(write(text.replace("1 ", "1 x "), "t.arff"))

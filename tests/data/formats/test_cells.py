@@ -9,7 +9,10 @@ from separatrix.data.formats.arff import _split_cells
 from separatrix.data.formats.cells import RecordSplitter
 from separatrix.data.formats.excel import _skip_title
 from separatrix.data.limits import Limits
+from separatrix.data.numerals import is_number, is_numeral
+from separatrix.data.read import read
 from separatrix.data.read_table import read_table
+from separatrix.data.units import find_unit
 from separatrix.errors import DataFileError
 
 
@@ -67,3 +70,12 @@ def test_values_of_parquet_are_limited_by_its_bytes(tmp_path, spare, fits):
     else:
         with pytest.raises(DataFileError, match="2,000 values in"):
             read_table(path, limits=limits)
+
+
+def test_long_cells_take_no_longer_than_others(write):
+    digits = "1" * 400_000  # the square of so many steps would take hours
+    assert not is_number(digits + "x")
+    assert not is_numeral(digits + "x")
+    assert not is_numeral("1" + " " * 400_000 + "x")
+    assert find_unit([digits + "x", "1" + " " * 400_000 + "x"]) == ""
+    assert len(read(write(f"a,b,class\n{digits}x,1,x\n2,2,y\n", "x.csv")).y) == 2

@@ -7,6 +7,7 @@ from tests.data.formats.samples import from_path
 from separatrix.data.formats.json_lines import _holds_columns, read_json_lines
 from separatrix.data.formats.rows import as_array, memory_source
 from separatrix.data.limits import Limits
+from separatrix.data.read import read
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
 
@@ -98,3 +99,10 @@ def test_bytes_of_every_type_are_bytes():
 )
 def test_an_object_of_columns_has_lists_or_objects_of_the_same_keys(found, columns):
     assert _holds_columns(found) == columns
+
+
+def test_keys_that_differ_by_blanks_are_numbered_and_noted(write):
+    content = '{"c d ": 1, "c d": 5, "class": "p"}\n{"c d": 2, "class": "q"}\n'
+    found = read(write(content, "x.jsonl"))
+    assert found.features == ("c d", "c d_2")
+    assert "columns of the same name were numbered: 'c d' is now 'c d_2'" in found.notes

@@ -20,7 +20,7 @@ _QUOTED = r"'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.|\"\")*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE | re.DOTALL)
 _CELL = re.compile(rf"\s*({_QUOTED}|(?![\s'\"])[^,\t]*)\s*(,|\t|$)")
 _PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|(?![\s'\"])[^,]*)\s*(,|$)")
-_WEIGHT = re.compile(r"\s*,\s*\{\s*[0-9.eE+-]+\s*\}$")
+_WEIGHT = re.compile(r"\{\s*[0-9.eE+-]+\s*\}")
 _NUMERIC = ("numeric", "real", "integer")
 
 
@@ -105,8 +105,9 @@ def _rows(
         text = source.decode(line, number).strip()
         if not text or text.startswith("%"):
             continue
-        if text.endswith("}") and (weight := _WEIGHT.search(text)):
-            text = text[: weight.start()]
+        cells_end = text[: max(text.rfind("{"), 0)].rstrip()
+        if cells_end.endswith(",") and _WEIGHT.fullmatch(text, text.rfind("{")):
+            text = cells_end[:-1].rstrip()
             weighted.append(number)
         sparse = text.startswith("{") and text.endswith("}")
         cells = _split_sparse(text[1:-1], zero) if sparse else _split_cells(text)
