@@ -40,7 +40,12 @@ def naive(name, **params):
         joint = b.predict_joint_log_proba(drawn.given)
         if name == "GaussianNB" and not _well_scaled(drawn.X):
             return  # variances of rounding errors
-        drawn.close(a.predict_joint_log_proba(drawn.given), joint, "joint log probabilities")
+        found = a.predict_joint_log_proba(drawn.given)
+        if np.isnan(joint).any():  # `ComplementNB` of one feature: 0 / 0 there
+            assert options.get("norm"), f"{joint}; {drawn}"
+            assert not found.any(), f"{found}; {drawn}"
+            return
+        drawn.close(found, joint, "joint log probabilities")
         drawn.same_predictions(a.predict(drawn.given), b.predict(drawn.given), joint)
 
     return trial

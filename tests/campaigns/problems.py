@@ -99,7 +99,7 @@ def taken(X, rows):
 
 def outputs(model, X):
     """What a model says of samples, as numbers."""
-    for method in ("predict_proba", "decision_function", "transform"):
+    for method in ("predict_proba", "score_samples", "decision_function", "transform"):
         if hasattr(model, method):
             found = getattr(model, method)(X)
             return found.toarray() if hasattr(found, "toarray") else np.asarray(found)

@@ -28,8 +28,10 @@ from tests.contracts.calls import make
 from tests.contracts.test_properties import INCREMENTAL
 from threadpoolctl import threadpool_limits
 
-from separatrix import KernelFeatures, load, save
+from separatrix import CategoricalNB, KernelFeatures, SubgradientSVC, load, save
 from separatrix.errors import ModelFileError
+
+LOOSE = 2e-3  # at default tolerances, or in float32
 
 
 def _drawn(calls, number, **more):
@@ -49,8 +51,12 @@ def _only_maps(model):
 
 
 def _unsure(*models):
-    """Whether a fit of nu said that it leaves no margin, so that scores mean little."""
-    return any("no margin" in str(getattr(model, "stop_", "")) for model in models)
+    """Whether a fit says that its scores mean little: nu leaves no margin, or steps never settle."""
+    return any(
+        "no margin" in str(getattr(model, "stop_", ""))
+        or (isinstance(model, SubgradientSVC) and "max_iter" in str(model.stop_))
+        for model in models
+    )
 
 
 def rows(number):
@@ -67,12 +73,12 @@ def columns(number):
     """The order of the features does not matter."""
     model, X, y, rng = _drawn(COLUMNS, number)
     order = rng.permutation(X.shape[1])
+    rtol = 1e-5 if COLUMNS[number % len(COLUMNS)] in EXACT else LOOSE
     first, second = clone(model).fit(X, y), clone(model).fit(X[:, order], y)
     if _unsure(first, second):
         return
-    assert_close(
-        _signless(model, outputs(second, X[:, order])), _signless(model, outputs(first, X))
-    )
+    found = _signless(model, outputs(second, X[:, order]))
+    assert_close(found, _signless(model, outputs(first, X)), rtol)
 
 
 def labels(number):
@@ -82,21 +88,22 @@ def labels(number):
     first, second = clone(model).fit(X, y), clone(model).fit(X, names[y])
     if _unsure(first, second):
         return
-    sure = _certain(first, X)
+    loose = LABELLED[number % len(LABELLED)] not in EXACT
+    sure = _certain(first, X, LOOSE if loose else 1e-6)
     np.testing.assert_array_equal(second.predict(X)[sure], names[first.predict(X)][sure])
 
 
-def _certain(model, X):
-    """Samples whose best two scores differ by more than rounding."""
+def _certain(model, X, margin):
+    """Samples whose best two scores differ by more than a margin."""
     found = outputs(model, X)
     if _only_maps(model) or not hasattr(model, "predict_proba"):
         found = model.decision_function(X) if hasattr(model, "decision_function") else found
     if found.ndim == 1 or found.shape[1] == 1:
-        return np.abs(found.ravel()) > 1e-6 * max(1.0, np.abs(found).max())
+        return np.abs(found.ravel()) > margin * max(1.0, np.abs(found).max())
     if len(model.classes_) == 2:
-        return np.abs(found[:, 0] - found[:, 1]) > 1e-6
+        return np.abs(found[:, 0] - found[:, 1]) > margin
     best = np.sort(found, axis=1)
-    return best[:, -1] - best[:, -2] > 1e-6 * np.maximum(1.0, np.abs(best[:, -1]))
+    return best[:, -1] - best[:, -2] > margin * np.maximum(1.0, np.abs(best[:, -1]))
 
 
 WEIGHTED = tuple(
@@ -195,9 +202,13 @@ def forms(number):
     """The layout of the same numbers in memory does not matter."""
     name = list(FORMS)[number // len(FORMED) % len(FORMS)]
     model, X, y, _ = _drawn(FORMED, number, positive=True, whole=True)
+    if name == "sparse" and ("precomputed" in str(model) or isinstance(model, CategoricalNB)):
+        return  # they take no sparse matrix, or take it for a graph of neighbours
     plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
+    if _unsure(plain, with_form):
+        return
     expected = _signless(model, outputs(plain, X))
-    rtol = 2e-3 if name == "float32" else 1e-5
+    rtol = LOOSE if name in ("float32", "sparse") else 1e-5
     assert_close(_signless(model, outputs(with_form, FORMS[name](X))), expected, rtol)
 
 
