@@ -239,7 +239,7 @@ def support_vectors(number):
     C = C if kernel == "rbf" else C / drawn.scale**2
     params = {"C": C, "kernel": kernel, "gamma": gamma, "degree": 2, "coef0": 1.0, "tol": 1e-8}
     a = drawn.fit(ours.SVC(**params, decision_function_shape="ovo", max_iter=200_000))
-    b = drawn.fit(svm.SVC(**params, decision_function_shape="ovo", max_iter=2_000_000))
+    b = drawn.fit(svm.SVC(**params, decision_function_shape="ovo", max_iter=100_000))
     if not (a.sure and b.sure):
         return
     found, expected = a.decision_function(drawn.given), b.decision_function(drawn.given)

@@ -56,7 +56,7 @@ def nu_svc(number):
     gamma = float(chosen(drawn.rng, (0.01, 0.1, 1.0))) / drawn.spread**2
     nu = float(chosen(drawn.rng, (0.05, 0.2, 0.5, 0.8)))
     params = {"nu": nu, "gamma": gamma, "tol": 1e-8, "decision_function_shape": "ovo"}
-    b, refused = svm.NuSVC(**params, max_iter=500_000), False
+    b, refused = svm.NuSVC(**params, max_iter=100_000), False
     try:
         drawn.fit(b)
     except ValueError as error:
@@ -65,7 +65,7 @@ def nu_svc(number):
         assert "infeasible" in str(error), error
         refused = True
     try:
-        a = drawn.fit(ours.NuSVC(**params, max_iter=200_000))
+        a = drawn.fit(ours.NuSVC(**params, max_iter=100_000))
     except ValueError as error:
         assert refused, f"refused here only: {error}; {drawn}"
         return
@@ -80,8 +80,8 @@ def one_class(number):
     gamma = float(chosen(drawn.rng, (0.01, 0.1, 1.0))) / drawn.spread**2
     nu = float(chosen(drawn.rng, (0.05, 0.2, 0.5, 0.9)))
     params = {"nu": nu, "gamma": gamma, "tol": 1e-9}
-    a = drawn.fit(ours.OneClassSVM(**params, max_iter=200_000))
-    b = drawn.fit(svm.OneClassSVM(**params, max_iter=500_000))
+    a = drawn.fit(ours.OneClassSVM(**params, max_iter=100_000))
+    b = drawn.fit(svm.OneClassSVM(**params, max_iter=100_000))
     if a.sure and b.sure:
         _same_scores(a, b, drawn, params)
 

@@ -142,7 +142,8 @@ def fisher(number):
     count = min(drawn.k - 1, X.shape[1])
     axes = eigh(between, within)[1][:, ::-1][:, :count]
     inner = np.einsum("ja,jk,ka->a", axes, within - ridge * np.eye(X.shape[1]), axes)
-    ratios = np.einsum("ja,jk,ka->a", axes, between, axes) / inner
+    ratios = np.einsum("ja,jk,ka->a", axes, between, axes)
+    ratios = np.where(inner > 1e-9, ratios / np.maximum(inner, 1e-9), 0.0)
     axes = axes * np.sqrt(
         w.sum()
     )  # the variance within the classes is 1, the ridge's part included
@@ -180,7 +181,7 @@ def logistic_search(number):
     """Scores of `LogisticRegressionCV` on the folds are scikit-learn's."""
     drawn = Drawn(number, scales=False)
     drawn.weights = None
-    params = {"Cs": [0.01, 1.0], "cv": 2, "tol": 1e-7, "max_iter": 2000, "scoring": "neg_log_loss"}
+    params = {"Cs": [0.01, 1.0], "cv": 2, "tol": 1e-6, "max_iter": 500, "scoring": "neg_log_loss"}
     params |= {"use_legacy_attributes": False, "l1_ratios": (0.0,)}
     a, b = (
         drawn.fit(ours.LogisticRegressionCV(**params)),
