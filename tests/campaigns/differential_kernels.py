@@ -161,19 +161,16 @@ def _names(drawn):
 
 
 def _search(number, search, cell, score):
-    """Scores of a search over C are those of one machine after the other, on the same folds."""
+    """Scores of a search over C, one of each fold, are those of a machine fitted to the rest."""
     drawn = Drawn(number, scales=False, sparse=False)
     drawn.weights, Cs = None, (0.1, 10.0)
     kernel = Gaussian(float(chosen(drawn.rng, (0.05, 0.5))))
-    model = drawn.fit(search(kernel, Cs))
-    table = model.cv_results_
-    folds = StratifiedKFold(2).split(drawn.X, drawn.labels)
-    for number_of_fold, (train, test) in enumerate(folds):
-        for i, C in enumerate(Cs):
-            one = cell(kernel, C).fit(drawn.X[train], drawn.labels[train])
-            expected = score(one, drawn.X[test], drawn.labels[test])
-            found = table[f"split{number_of_fold}_test_score"][i]
-            yield found, expected, len(test), f"C={C}, {drawn}"
+    table = drawn.fit(search(kernel, Cs)).cv_results_
+    for f, (train, test) in enumerate(StratifiedKFold(2).split(drawn.X, drawn.labels)):
+        i = int(drawn.rng.integers(len(Cs)))
+        one = cell(kernel, Cs[i]).fit(drawn.X[train], drawn.labels[train])
+        expected = score(one, drawn.X[test], drawn.labels[test])
+        yield table[f"split{f}_test_score"][i], expected, len(test), f"C={Cs[i]}, {drawn}"
 
 
 def svc_search(number):
@@ -218,12 +215,12 @@ def perceptron_search(number):
     one = ours.KernelPerceptron(max_iter=5, shuffle=False)
     model = drawn.fit(ours.KernelPerceptronCV(kernels, estimator=one, cv=2))
     for f, (train, test) in enumerate(StratifiedKFold(2).split(drawn.X, drawn.labels)):
-        for i, kernel in enumerate(kernels):
-            cell = clone(one).set_params(kernel=kernel).fit(drawn.X[train], drawn.labels[train])
-            expected = cell.score(drawn.X[test], drawn.labels[test])
-            found = model.cv_results_[f"split{f}_test_score"][i]
-            if drawn.kind == "plain":
-                assert abs(found - expected) <= 1e-9, f"{found}, {expected}, {kernel}; {drawn}"
+        i = int(drawn.rng.integers(len(kernels)))
+        cell = clone(one).set_params(kernel=kernels[i]).fit(drawn.X[train], drawn.labels[train])
+        expected = cell.score(drawn.X[test], drawn.labels[test])
+        found = model.cv_results_[f"split{f}_test_score"][i]
+        if drawn.kind == "plain":  # others meet scores of exactly 0
+            assert abs(found - expected) <= 1e-9, f"{found}, {expected}, {kernels[i]}; {drawn}"
 
 
 PARTS = {

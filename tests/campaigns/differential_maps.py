@@ -143,14 +143,17 @@ def fisher(number):
     axes = eigh(between, within)[1][:, ::-1][:, :count]
     inner = np.einsum("ja,jk,ka->a", axes, within - ridge * np.eye(X.shape[1]), axes)
     ratios = np.einsum("ja,jk,ka->a", axes, between, axes)
-    ratios = np.where(inner > 1e-9, ratios / np.maximum(inner, 1e-9), 0.0)
+    ratios = ratios / np.maximum(inner, 1e-300)
+    known = inner > 1e-6  # else the ridge is all that is within the classes
     axes = axes * np.sqrt(
         w.sum()
     )  # the variance within the classes is 1, the ridge's part included
     model = drawn.fit(ours.FisherDiscriminant(ridge=ridge))
-    drawn.close(model.scatter_ratio_, ratios, "ratios", 1e-5)
-    apart = np.append(-np.diff(ratios), ratios[-1] if count < X.shape[1] else np.inf)
-    sure = np.minimum(apart, np.append(np.inf, apart[:-1])) > 1e-2 * ratios[0]
+    if known.any():
+        drawn.close(model.scatter_ratio_[known], ratios[known], "ratios", 1e-4)
+    values = np.einsum("ja,jk,ka->a", axes, between, axes) / w.sum()
+    apart = np.append(-np.diff(values), values[-1] if count < X.shape[1] else np.inf)
+    sure = np.minimum(apart, np.append(np.inf, apart[:-1])) > 1e-2 * values[0]
     expected = np.abs((X - mean) @ axes)[:, sure]
     if sure.any():
         found = np.abs(model.transform(drawn.given))[:, :count][:, sure]
