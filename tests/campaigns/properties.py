@@ -209,6 +209,8 @@ def forms(number):
         return
     expected = _signless(model, outputs(plain, X))
     rtol = LOOSE if name in ("float32", "sparse") else 1e-5
+    if "calibration" in str(model):
+        rtol *= 10  # a curve fitted to scores of a loose tolerance
     assert_close(_signless(model, outputs(with_form, FORMS[name](X))), expected, rtol)
 
 

@@ -14,7 +14,7 @@ from tests.campaigns.problems import EVERY, assert_close, draw_for, outputs, see
 from tests.modelfile.hostile import resident
 
 THREADS, GROWTH = 8, 20 * 2**20
-SMALL = tuple(c for c in EVERY if "CV" not in c and "nu=0.3" not in c)  # infeasible for some
+SMALL = tuple(call for call in EVERY if "CV" not in call)
 
 
 def _fit(call, number):
