@@ -219,6 +219,8 @@ def forms(number):
         return  # scores of two cells of a search tie up to the tolerance
     if "calibration" in str(model):
         rtol *= 10  # a curve fitted to scores of a loose tolerance
+    if "vote" in str(model):
+        rtol = 10 * LOOSE  # on whole numbers some of many votes are of a score of 0
     assert_close(_signless(model, outputs(with_form, FORMS[name](X))), expected, rtol)
 
 
