@@ -12,29 +12,37 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 from tests.campaigns.campaign import Campaign
 from tests.campaigns.problems import (
+    CLASSES,
     EVERY,
     EXACT,
+    OBJECTS,
     UNWEIGHTED,
     assert_close,
     draw,
+    draw_for,
     outputs,
     seeded,
-    takes_counts,
+    taken,
 )
+from tests.contracts.calls import make
 from tests.contracts.test_properties import INCREMENTAL
 from threadpoolctl import threadpool_limits
 
-from separatrix import load, save
+from separatrix import CategoricalNB, KernelFeatures, SubgradientSVC, load, save
 from separatrix.errors import ModelFileError
 
+LOOSE = 2e-3  # at default tolerances, or in float32
 
-def _drawn(calls, number):
-    model = seeded(calls[number % len(calls)])
-    return model, *draw(number // len(calls), positive=takes_counts(model))
+
+def _drawn(calls, number, **more):
+    call = calls[number % len(calls)]
+    return seeded(call), *draw_for(call, number // len(calls), **more)
 
 
 def _signless(model, found):
-    """The axes of a transformer have no natural sign."""
+    """The axes of a transformer have no natural sign, and counted features no natural order."""
+    if isinstance(model, KernelFeatures):
+        return found @ found.T
     return np.abs(found) if not hasattr(model, "predict_proba") and _only_maps(model) else found
 
 
@@ -43,15 +51,25 @@ def _only_maps(model):
 
 
 def _unsure(*models):
-    """Whether a fit of nu said that it leaves no margin, so that scores mean little."""
-    return any("no margin" in str(getattr(model, "stop_", "")) for model in models)
+    """Whether a fit says that its scores mean little: nu leaves no margin, or steps never settle."""
+    return any(
+        "no margin" in str(getattr(model, "stop_", ""))
+        or (isinstance(model, SubgradientSVC) and "max_iter" in str(model.stop_))
+        for model in models
+    )
+
+
+def _choice(model):
+    """The cell that a search has chosen."""
+    names = ("C_", "l1_ratio_", "best_params_", "best_kernel_")
+    return [str(getattr(model, name, None)) for name in names]
 
 
 def rows(number):
     """The order of the samples does not matter."""
     model, X, y, rng = _drawn(EXACT, number)
     order = rng.permutation(len(y))
-    first, second = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
+    first, second = clone(model).fit(X, y), clone(model).fit(taken(X, order), y[order])
     if _unsure(first, second):
         return
     assert_close(_signless(model, outputs(second, X)), _signless(model, outputs(first, X)))
@@ -59,49 +77,72 @@ def rows(number):
 
 def columns(number):
     """The order of the features does not matter."""
-    model, X, y, rng = _drawn(EXACT, number)
+    model, X, y, rng = _drawn(COLUMNS, number)
     order = rng.permutation(X.shape[1])
+    rtol = 1e-5 if COLUMNS[number % len(COLUMNS)] in EXACT else LOOSE
     first, second = clone(model).fit(X, y), clone(model).fit(X[:, order], y)
     if _unsure(first, second):
         return
-    assert_close(
-        _signless(model, outputs(second, X[:, order])), _signless(model, outputs(first, X))
-    )
+    found = _signless(model, outputs(second, X[:, order]))
+    assert_close(found, _signless(model, outputs(first, X)), rtol)
 
 
 def labels(number):
     """Names of classes permute the answers, nothing else."""
-    model, X, y, rng = _drawn(EXACT, number)
-    k = int(y.max()) + 1
-    names = np.array(["pear", "apple", "quince", "fig"])[rng.permutation(4)[:k]]
+    model, X, y, rng = _drawn(LABELLED, number)
+    names = np.array(CLASSES)[rng.permutation(4)[: int(y.max()) + 1]]
     first, second = clone(model).fit(X, y), clone(model).fit(X, names[y])
-    if (_only_maps(model) and not hasattr(first, "predict")) or _unsure(first, second):
+    if _unsure(first, second):
         return
-    sure = _certain(first, X)
+    loose = LABELLED[number % len(LABELLED)] not in EXACT
+    sure = _certain(first, X, LOOSE if loose else 1e-6)
     np.testing.assert_array_equal(second.predict(X)[sure], names[first.predict(X)][sure])
 
 
-def _certain(model, X):
-    """Samples whose best two scores differ by more than rounding."""
+def _certain(model, X, margin):
+    """Samples whose best two scores differ by more than a margin."""
     found = outputs(model, X)
     if _only_maps(model) or not hasattr(model, "predict_proba"):
         found = model.decision_function(X) if hasattr(model, "decision_function") else found
     if found.ndim == 1 or found.shape[1] == 1:
-        return np.abs(found.ravel()) > 1e-6 * max(1.0, np.abs(found).max())
+        return np.abs(found.ravel()) > margin * max(1.0, np.abs(found).max())
     if len(model.classes_) == 2:
-        return np.abs(found[:, 0] - found[:, 1]) > 1e-6
+        return np.abs(found[:, 0] - found[:, 1]) > margin
     best = np.sort(found, axis=1)
-    return best[:, -1] - best[:, -2] > 1e-6 * np.maximum(1.0, np.abs(best[:, -1]))
+    return best[:, -1] - best[:, -2] > margin * np.maximum(1.0, np.abs(best[:, -1]))
 
 
-WEIGHTED = tuple(call for call in EXACT if not call.startswith(UNWEIGHTED))
+WEIGHTED = tuple(
+    call
+    for call in EXACT
+    if not call.startswith(UNWEIGHTED) and has_fit_parameter(make(call), "sample_weight")
+)
+# Every model but: LIBSVM's kind at a loose tolerance, which rounding leads along another path (tight ones
+# are in EXACT); maps whose columns are those of the features; square matrices; texts.
+COLUMNS = (
+    *(call for call in EXACT if not call.startswith(OBJECTS)),
+    *(
+        call
+        for call in EVERY
+        if not call.startswith(
+            ("SVC", "NuSVC", "OneClass", "PolynomialMap", "RandomFourier", *OBJECTS)
+        )
+        and "precomputed" not in call
+    ),
+)
+# Of those: what has classes. Perceptrons of all classes at once begin with a tie, for the first name.
+LABELLED = tuple(
+    call
+    for call in COLUMNS
+    if hasattr(make(call), "predict")
+    and not call.startswith(("OneClass", "KernelPerceptron()", "KernelPerceptronCV"))
+    and not any(said in call for said in ("argmax", "multi_class='auto'", "budget"))
+)
 
 
 def weights(number):
     """A weight is a repetition, and weight 0 a removal."""
     model, X, y, rng = _drawn(WEIGHTED, number)
-    if not has_fit_parameter(model, "sample_weight"):
-        return
     times = rng.integers(0, 4, size=len(y))
     for code in range(int(y.max()) + 1):
         times[np.flatnonzero(y == code)[:3]] += 1
@@ -160,16 +201,26 @@ def _on_cores(cores):
         numba.set_num_threads(workers)
 
 
+FORMED = tuple(call for call in EVERY if not call.startswith(OBJECTS))
+
+
 def forms(number):
     """The layout of the same numbers in memory does not matter."""
-    call, which = number % len(EVERY), number // len(EVERY)
-    name = list(FORMS)[which % len(FORMS)]
-    model = seeded(EVERY[call])
-    X, y, _ = draw(which, positive=True)
-    X = np.round(4 * X)  # exact in every type
+    name = list(FORMS)[number // len(FORMED) % len(FORMS)]
+    model, X, y, _ = _drawn(FORMED, number, positive=True, whole=True)
+    if name == "sparse" and ("precomputed" in str(model) or isinstance(model, CategoricalNB)):
+        return  # they take no sparse matrix, or take it for a graph of neighbours
     plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
+    if _unsure(plain, with_form):
+        return
     expected = _signless(model, outputs(plain, X))
-    rtol = 2e-3 if name == "float32" else 1e-5
+    rtol = LOOSE if name in ("float32", "sparse") else 1e-5
+    if rtol == LOOSE and _choice(plain) != _choice(with_form):
+        return  # scores of two cells of a search tie up to the tolerance
+    if "calibration" in str(model):
+        rtol *= 10  # a curve fitted to scores of a loose tolerance
+    if "vote" in str(model):
+        rtol = 10 * LOOSE  # on whole numbers some of many votes are of a score of 0
     assert_close(_signless(model, outputs(with_form, FORMS[name](X))), expected, rtol)
 
 
@@ -214,4 +265,5 @@ CAMPAIGN = Campaign(
     },
     short=3,
     middle=5,
+    full=10_000,
 )

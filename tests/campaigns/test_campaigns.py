@@ -7,8 +7,12 @@ import pytest
 from tests.campaigns import table, tables
 from tests.campaigns.__main__ import part_runs
 from tests.campaigns.campaign import NoMore, TooSlow, run_one, run_part
+from tests.campaigns.problems import EVERY
 from tests.campaigns.registry import CAMPAIGNS
 from tests.campaigns.table import BEGIN, END, PAGE, Record, extended, read_records, render
+from tests.contracts.calls import make
+
+import separatrix
 
 from separatrix.data.data_table import Category
 
@@ -54,6 +58,15 @@ def test_more_trials_find_nothing(name, part):
     campaign = CAMPAIGNS[name]
     tried = campaign.short if name in QUICK and part in (campaign.quick or [part]) else 0
     run(name, part, range(tried, tried + campaign.middle))
+
+
+def test_every_public_estimator_is_tried():
+    found = (getattr(separatrix, name) for name in separatrix.__all__)
+    names = {one.__name__ for one in found if isinstance(one, type) and hasattr(one, "fit")}
+    tried = {type(make(call)).__name__ for call in EVERY}
+    assert names <= tried
+    compared = {part.partition(",")[0] for part in CAMPAIGNS["differential"].parts()}
+    assert names <= compared
 
 
 def test_a_failure_is_kept_with_its_number():

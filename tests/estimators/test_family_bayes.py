@@ -32,6 +32,14 @@ def test_complement_bayes_learns_what_scikit_learns_does(options, as_matrix):
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
+@pytest.mark.parametrize("as_matrix", [np.asarray, csr_array])
+def test_normalised_weights_of_one_feature_say_nothing_of_the_class(as_matrix):
+    model = ComplementNB(norm=True).fit(as_matrix(X[:, :1]), Y)
+    np.testing.assert_allclose(
+        model.predict_proba(as_matrix(X[:, :1])), 1 / 3
+    )  # NaN in scikit-learn
+
+
 def test_complement_bayes_refuses_an_infinite_weight():
     with pytest.raises(DataError, match=r"feature 1 occurs in no class but .* raise `alpha`"):
         ComplementNB(alpha=0).fit([[1, 0], [1, 2]], [0, 1])

@@ -25,7 +25,11 @@ def test_the_budget_is_a_quarter_of_the_machine_or_of_its_cgroup(monkeypatch, tm
     limit.write_text("1000000\n")
     monkeypatch.setattr(blocks, "CGROUP_LIMITS", (str(limit),))
     assert default_budget() == 250_000
-    limit.write_text("max\n")
+    limit.unlink()
+    assert default_budget() == 250_000  # it is read once
+    unlimited = tmp_path / "unlimited"
+    unlimited.write_text("max\n")
+    monkeypatch.setattr(blocks, "CGROUP_LIMITS", (str(unlimited),))
     assert default_budget() > 250_000
 
 

@@ -84,7 +84,8 @@ class ComplementNB(CountingBayes):
         super()._learn()
         if self.norm:
             weights = self._likelihood.weights
-            weights = weights / weights.sum(axis=1, keepdims=True)
+            total = weights.sum(axis=1, keepdims=True)  # 0 with one feature, which says nothing
+            weights = weights / np.where(total == 0, 1.0, total)
             self._likelihood = self._likelihood._replace(log_prob=weights, weights=weights)
             self.feature_log_prob_ = weights
         return self

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 MEBIBYTE = 2**20
@@ -40,9 +41,15 @@ def default_budget() -> int:
 
 
 def memory_of_this_machine() -> int:
-    """Memory of this machine in bytes, or the limit of its container."""
+    """Memory of this machine in bytes, or the limit of its container when it was first asked for."""
+    return _least_limit(CGROUP_LIMITS)
+
+
+@cache
+def _least_limit(names: tuple[str, ...]) -> int:
+    """Reading the files takes longer than many a small fit may wait."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for name in CGROUP_LIMITS:
+    for name in names:
         try:
             limits.append(int(Path(name).read_text()))
         except (OSError, ValueError):  # no such limit, or the word "max"

@@ -7,7 +7,7 @@ from sklearn.svm import NuSVC, OneClassSVM
 
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram.build import make_gram
-from separatrix.solvers.svm import solve_svms
+from separatrix.solvers.svm import nu, solve_svms
 from separatrix.solvers.svm.nu import Levels, solve_nu_svms, with_sum
 from separatrix.solvers.svm.problem import SvmProblem
 
@@ -129,3 +129,12 @@ def test_a_sum_is_kept_in_the_box():
 def test_levels_of_one_side(alpha, margins, level, violation):
     found = Levels.of(np.array(margins), np.array(alpha), np.ones(len(alpha)))
     assert found == (level, violation)
+
+
+def test_the_violation_that_a_small_margin_needs_is_asked_for_at_once(monkeypatch):
+    X, y, weights = samples(60, shift=0.3)
+    reviews, review = [], nu.NuBatch.review
+    monkeypatch.setattr(nu.NuBatch, "review", lambda *given: reviews.append(1) or review(*given))
+    (fit,) = solve_nu_svms(gram_of(X, y), [SvmProblem(TWO, weights)], nu=0.5, tol=1e-3)
+    assert fit.stop == "tol"
+    assert len(reviews) <= 6  # solved, checked; each halving would be two more

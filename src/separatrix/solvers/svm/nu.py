@@ -39,13 +39,18 @@ from separatrix.solvers.svm.working_set import (
     GAP,
     LAST_VIOLATION,
     PRIMAL,
+    REACHED,
     SQUARE,
+    STATUS,
     STEPS,
+    TOL,
+    VIOLATION,
     Y,
 )
 from separatrix.types import Codes, Gram, HeldMatrix, RowMatrix, Vector
 
 MOST_EXTRA_STEPS = 2_000_000  # for the division by r, once the tolerance is reached without it
+MOST_AT_ONCE = 16.0  # times smaller is the next violation asked for while r is not known well
 NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
 TINY = np.finfo(np.float64).tiny
 
@@ -228,6 +233,19 @@ class NuBatch(ProblemBatch):
         size = NOT_SEPARABLE * self.scales[p] * self.sums[p] ** 2
         if square <= max(size, NO_MARGIN * self.squares[p]):
             self.stop[p] = "no margin"
+
+    def review(self, chosen: Codes) -> Codes:
+        """Decide which of some problems are done; those that go on for the division by r know how far."""
+        left = super().review(chosen)
+        real, r = self.arrays.real, self.margins[left]
+        scaled = ~self.one_sided[left] & (r > 0.0) & (r < 1.0)
+        scaled &= self.arrays.whole[STATUS, left] == REACHED
+        near, r = left[scaled], r[scaled]
+        violation = real[VIOLATION, near]
+        known = violation < 0.25 * r  # r is wrong by no more than that
+        goal = np.maximum(0.5 * self.tol * r, np.where(known, 0.0, violation / MOST_AT_ONCE))
+        real[TOL, near] = np.minimum(real[TOL, near], goal)
+        return left
 
     def _limit_extra_steps(self, p: int, violation: float) -> None:
         """Stop a problem whose r is so small that its violation is not small beside it after many steps."""
