@@ -6,9 +6,8 @@ from scipy.sparse import csr_array
 from tests.solvers.logistic.test_descent import samples, solver_of
 
 from separatrix.errors import DataError, MemoryBudgetError
-from separatrix.kernels.gram.held import HeldGram
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.logistic import descent, kernel_newton, lbfgs, newton, quadratic
+from separatrix.solvers.logistic import descent, lbfgs, newton, quadratic
 from separatrix.solvers.logistic.costs import LogisticCosts
 from separatrix.solvers.logistic.laplace import laplace
 from separatrix.solvers.logistic.passes import Sums
@@ -392,96 +391,6 @@ def test_subsamples_are_every_so_many_rows_and_hold_all_classes(monkeypatch):
     of_one_class = solver_of(X, np.r_[np.ones(1, int), np.zeros(88, int), np.ones(1, int)], weights)
     monkeypatch.setattr(descent, "MIN_SUBSAMPLE", 1)
     assert len(list(of_one_class._subsamples(1))) == 2
-
-
-def test_kernel_products_are_counted_and_tiles_cover_all_rows(monkeypatch):
-    rng = np.random.default_rng(2)
-    A = rng.normal(size=(9, 9))
-    K = (A @ A.T).astype(np.float32)
-    V = rng.normal(size=(2, 9))
-    monkeypatch.setattr(kernel_newton, "CONVERTED", 4)
-    products = kernel_newton._Products(HeldGram(K))
-    np.testing.assert_allclose(products.exact(V), V @ K.astype(float), rtol=1e-12)
-    np.testing.assert_allclose(products(V), V @ K, rtol=1e-4)
-    assert products.count == 2
-    double = kernel_newton._Products(HeldGram(K.astype(float)))
-    double.exact(V)
-    assert double.count == 1
-    double.matrix = None
-    monkeypatch.setattr(kernel_newton, "TILE_BYTES", 8 * 9 * 2)
-    np.testing.assert_allclose(double(V), V @ K.astype(float), rtol=1e-12)
-
-
-def test_values_of_C_grow_by_tens_from_where_newton_is_safe():
-    gram = HeldGram(np.diag([2.0, 5.0]))  # safe up to 10 / 5
-    assert kernel_newton._stages(2.0, gram) == [2.0]
-    assert kernel_newton._stages(0.5, gram) == [0.5]
-    np.testing.assert_allclose(kernel_newton._stages(150.0, gram), [1.5, 15.0, 150.0])
-
-
-@pytest.mark.parametrize("k", [1, 3])
-def test_the_hessian_of_scores_with_the_best_bias(k):
-    """D = diag(w P) - w P P', less what the bias makes up for, as a dense matrix."""
-    rng = np.random.default_rng(k)
-    n, y = 6, np.array([0, 1, 2, 0, 1, 2]) % max(2, k)
-    weights = np.array([1.0, 2.0, 0.5, 0.0, 1.5, 1.0])
-    F = rng.normal(size=(k, n))
-    P = np.exp(F) / np.exp(F).sum(axis=0) if k > 1 else 1.0 / (1.0 + np.exp(-F))
-    Y = np.eye(k)[y].T if k > 1 else (y == 1)[None].astype(float)
-    hessian = kernel_newton._Hessian.of(weights * (P - Y), y, weights)
-    D = np.zeros((k * n, k * n))
-    for i in range(n):
-        own = np.diag(P[:, i]) - np.outer(P[:, i], P[:, i]) if k > 1 else (P * (1 - P))[:, [i]]
-        D[i::n, i::n] = weights[i] * own
-    ones = np.kron(np.eye(k), np.ones((n, 1)))
-    D -= D @ ones @ np.linalg.pinv(ones.T @ D @ ones, rcond=1e-10) @ ones.T @ D
-    S = np.column_stack([hessian.root(one.reshape(k, n)).ravel() for one in np.eye(k * n)])
-    St = np.column_stack([hessian.root_t(one.reshape(k, n)).ravel() for one in np.eye(k * n)])
-    np.testing.assert_allclose(S @ St, D, atol=1e-9)
-    np.testing.assert_allclose(S.T, St, atol=1e-9)
-    L = rng.normal(size=(n, 2))
-    apply = hessian.preconditioner(L, 0.7)
-    S0 = np.column_stack([hessian._root(one.reshape(k, n)).ravel() for one in np.eye(k * n)])
-    inner = 0.7 * np.eye(k * n) + S0.T @ np.kron(np.eye(k), L @ L.T) @ S0
-    v = rng.normal(size=(k, n))
-    expected = hessian.project(np.linalg.solve(inner, v.ravel()).reshape(k, n))
-    np.testing.assert_allclose(apply(v), expected, atol=1e-9)
-
-
-def test_a_step_of_kernel_newton_solves_its_system():
-    rng = np.random.default_rng(5)
-    A, n = rng.normal(size=(8, 8)), 8
-    K, y = A @ A.T, np.arange(8) % 2
-    loss = kernel_newton._Loss(y, np.ones(8), 3.0)
-    start = rng.normal(size=(1, 8))
-    now = loss.at(start, start @ K, np.zeros(1))
-    assert abs(now.residuals.sum()) <= 1e-12 * 8
-    f = (start @ K + now.bias)[0]
-    plain = (
-        np.log1p(np.exp(-np.where(y == 1, f, -f))).sum() + 0.5 / 3.0 * (start @ K @ start.T)[0, 0]
-    )
-    assert now.objective == pytest.approx(plain)
-    hessian = kernel_newton._Hessian.of(now.residuals, y, np.ones(8))
-    gram = HeldGram(K)
-    L = kernel_newton._nystroem(gram, np.arange(8), 3)
-    np.testing.assert_allclose(
-        (L @ L.T)[np.ix_([0, 3, 7], [0, 3, 7])], K[np.ix_([0, 3, 7], [0, 3, 7])]
-    )
-    KE = rng.normal(size=(1, n))
-    products = kernel_newton._Products(gram)
-    v, stop = kernel_newton._conjugate_gradients(
-        products, hessian, KE, 1 / 3.0, L, 1e-9, FitMonitor()
-    )
-    S = np.column_stack([hessian.root(one[None]).ravel() for one in np.eye(n)])
-    left = v[0] / 3.0 + S.T @ K @ S @ v[0] - S.T @ KE[0]
-    assert stop == ""
-    assert np.abs(left).max() < 1e-6
-    assert products.count <= 10
-    negative = kernel_newton._Products(HeldGram(-100.0 * np.eye(8)))
-    assert (
-        kernel_newton._conjugate_gradients(negative, hessian, KE, 1 / 3.0, L, 1e-9, FitMonitor())[1]
-        == "indefinite"
-    )
 
 
 def test_separation_does_not_depend_on_units_or_on_an_empty_feature():
