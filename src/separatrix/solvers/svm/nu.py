@@ -43,7 +43,7 @@ from separatrix.solvers.svm.working_set import (
     STEPS,
     Y,
 )
-from separatrix.types import Codes, Gram, HeldMatrix, RowMatrix, Vector
+from separatrix.types import Codes, Flags, Gram, HeldMatrix, RowMatrix, Vector
 
 MOST_EXTRA_STEPS = 2_000_000  # for the division by r, once the tolerance is reached without it
 NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
@@ -127,17 +127,26 @@ class Levels(NamedTuple):
 
     @classmethod
     def of(cls, margins: Vector, alpha: Vector, box: Vector) -> Levels:
-        """The mean over free rows, or the middle of the feasible range."""
-        lower, upper = alpha > 0.0, alpha < box  # may shrink, may grow
-        highest = margins.max(initial=-np.inf, where=lower)
-        lowest = margins.min(initial=np.inf, where=upper)
-        free = (alpha > ROUNDING * box) & (alpha < box - ROUNDING * box)
+        """The mean over free rows, or the middle of the feasible range.
+
+        For the level, a coefficient within rounding of a bound counts as being at it.
+        """
+        off = ROUNDING * box
+        free = (alpha > off) & (alpha < box - off)
         if free.any():
             level = float(margins[free].mean())
         else:
-            ends = [end for end in (highest, lowest) if np.isfinite(end)]
-            level = float(np.mean(ends)) if ends else 0.0
-        return cls(level, max(float(highest - lowest), 0.0))
+            ends = _ends(margins, alpha > off, alpha < box - off)
+            finite = [end for end in ends if np.isfinite(end)]
+            level = float(np.mean(finite)) if finite else 0.0
+        highest, lowest = _ends(margins, alpha > 0.0, alpha < box)
+        return cls(level, max(highest - lowest, 0.0))
+
+
+def _ends(margins: Vector, may_shrink: Flags, may_grow: Flags) -> tuple[float, float]:
+    """The largest margin of rows that may shrink and the smallest of rows that may grow."""
+    highest = margins.max(initial=-np.inf, where=may_shrink)
+    return float(highest), float(margins.min(initial=np.inf, where=may_grow))
 
 
 class NuBatch(ProblemBatch):
