@@ -57,6 +57,18 @@ def draw(number, least=12, positive=False):
     return (np.abs(X) if positive else X), y, rng
 
 
+def with_feasible_nu(model, counts):
+    """The model with nu lowered to what classes of such sizes, and of folds of them, allow."""
+    params = model.get_params()
+    if {"nu", "multi_class"} <= params.keys():
+        sides = [(a, np.sum(counts) - a) for a in counts]  # of one class against the rest
+        if params["multi_class"] != "ovr":
+            sides = [(a, b) for i, a in enumerate(counts) for b in counts[:i]]
+        most = min(2.0 * min(pair) / sum(pair) for pair in sides)
+        model.set_params(nu=min(params["nu"], 0.7 * most))
+    return model
+
+
 def takes_counts(model):
     return "NB" in type(model).__name__ and "Gaussian" not in type(model).__name__
 

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numba
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 from tests.campaigns.campaign import Campaign
 from tests.campaigns.problems import (
@@ -20,6 +22,7 @@ from tests.campaigns.problems import (
     outputs,
     seeded,
     takes_counts,
+    with_feasible_nu,
 )
 from tests.contracts.test_properties import INCREMENTAL
 from threadpoolctl import threadpool_limits
@@ -30,7 +33,8 @@ from separatrix.errors import ModelFileError
 
 def _drawn(calls, number):
     model = seeded(calls[number % len(calls)])
-    return model, *draw(number // len(calls), positive=takes_counts(model))
+    X, y, rng = draw(number // len(calls), positive=takes_counts(model))
+    return with_feasible_nu(model, np.bincount(y)), X, y, rng
 
 
 def _signless(model, found):
@@ -43,8 +47,9 @@ def _only_maps(model):
 
 
 def _unsure(*models):
-    """Whether a fit of nu said that it leaves no margin, so that scores mean little."""
-    return any("no margin" in str(getattr(model, "stop_", "")) for model in models)
+    """Whether a fit of nu said that it leaves no margin, or so little that its scores are not exact."""
+    stops = [str(getattr(model, "stop_", "")) for model in models]
+    return any("no margin" in stop or "stalled" in stop for stop in stops)
 
 
 def rows(number):
@@ -105,6 +110,7 @@ def weights(number):
     times = rng.integers(0, 4, size=len(y))
     for code in range(int(y.max()) + 1):
         times[np.flatnonzero(y == code)[:3]] += 1
+    with_feasible_nu(model, np.bincount(y, weights=times))
     weighted = clone(model).fit(X, y, sample_weight=times.astype(float))
     repeated = clone(model).fit(X.repeat(times, axis=0), y.repeat(times))
     if _unsure(weighted, repeated):
@@ -164,10 +170,17 @@ def forms(number):
     """The layout of the same numbers in memory does not matter."""
     call, which = number % len(EVERY), number // len(EVERY)
     name = list(FORMS)[which % len(FORMS)]
-    model = seeded(EVERY[call])
     X, y, _ = draw(which, positive=True)
     X = np.round(4 * X)  # exact in every type
-    plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
+    model = with_feasible_nu(seeded(EVERY[call]), np.bincount(y))
+    if name == "sparse" and type(model).__name__ in MINIMISING:  # sums in another order
+        limit = model.max_iter if model.max_iter < 0 else 100_000
+        model.set_params(tol=min(model.tol, 1e-9), max_iter=limit)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ConvergenceWarning)
+        plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
+    if name == "sparse" and any(issubclass(one.category, ConvergenceWarning) for one in said):
+        return  # where a fit ends that does not converge depends on rounding
     expected = _signless(model, outputs(plain, X))
     rtol = 2e-3 if name == "float32" else 1e-5
     assert_close(_signless(model, outputs(with_form, FORMS[name](X))), expected, rtol)
@@ -206,6 +219,8 @@ FORMS = {
     "list": lambda X: X.tolist(),
     "sparse": lambda X: csr_array(X),
 }
+MINIMISING = ("SVC", "NuSVC", "OneClassSVM", "LinearSVC", "KernelLogisticRegression")
+MINIMISING += ("LogisticRegression", "LogisticRegressionCV")
 CAMPAIGN = Campaign(
     "R2 properties of every estimator: rows, columns, labels, weights, files, batches, threads, layouts",
     lambda: {

@@ -84,7 +84,8 @@ class ComplementNB(CountingBayes):
         super()._learn()
         if self.norm:
             weights = self._likelihood.weights
-            weights = weights / weights.sum(axis=1, keepdims=True)
+            sums = weights.sum(axis=1, keepdims=True)
+            weights = weights / np.where(sums == 0.0, 1.0, sums)  # of a single feature all are 0
             self._likelihood = self._likelihood._replace(log_prob=weights, weights=weights)
             self.feature_log_prob_ = weights
         return self
