@@ -65,7 +65,7 @@ def with_feasible_nu(model, counts):
         if params["multi_class"] != "ovr":
             sides = [(a, b) for i, a in enumerate(counts) for b in counts[:i]]
         most = min(2.0 * min(pair) / sum(pair) for pair in sides)
-        model.set_params(nu=min(params["nu"], 0.7 * most))
+        model.set_params(nu=float(min(params["nu"], 0.7 * most)))
     return model
 
 

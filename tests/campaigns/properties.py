@@ -173,13 +173,15 @@ def forms(number):
     X, y, _ = draw(which, positive=True)
     X = np.round(4 * X)  # exact in every type
     model = with_feasible_nu(seeded(EVERY[call]), np.bincount(y))
-    if name == "sparse" and type(model).__name__ in MINIMISING:  # sums in another order
+    minimises = type(model).__name__ in MINIMISING and name != "float32"
+    if minimises:  # rounding decides where a loose tolerance is met
         limit = model.max_iter if model.max_iter < 0 else 100_000
         model.set_params(tol=min(model.tol, 1e-9), max_iter=limit)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ConvergenceWarning)
         plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
-    if name == "sparse" and any(issubclass(one.category, ConvergenceWarning) for one in said):
+    warned = any(issubclass(one.category, ConvergenceWarning) for one in said)
+    if warned and (minimises or name == "sparse"):
         return  # where a fit ends that does not converge depends on rounding
     expected = _signless(model, outputs(plain, X))
     rtol = 2e-3 if name == "float32" else 1e-5
