@@ -181,7 +181,7 @@ def forms(number):
         warnings.simplefilter("always", ConvergenceWarning)
         plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
     warned = any(issubclass(one.category, ConvergenceWarning) for one in said)
-    if warned and (minimises or name == "sparse"):
+    if warned and (minimises or name in ("sparse", "Fortran")):
         return  # where a fit ends that does not converge depends on rounding
     expected = _signless(model, outputs(plain, X))
     rtol = 2e-3 if name == "float32" else 1e-5
