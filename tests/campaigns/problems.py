@@ -66,10 +66,6 @@ def draw_for(call, number, least=12, positive=False, whole=False):
     counts = "NB" in call and "Gaussian" not in call
     most = 2 if _of_two_classes(call) else len(CLASSES)
     X, y, rng = draw(number, least, positive or counts, most)
-    if call.startswith("NuSVC"):  # else nu may be more than the smaller class can hold
-        even = np.bincount(y).min()
-        rows = np.concatenate([np.flatnonzero(y == code)[:even] for code in range(y.max() + 1)])
-        X, y = X[np.sort(rows)], y[np.sort(rows)]
     if whole:
         X = np.round(4 * X)  # exact in every type
     if call.startswith("Categorical"):
@@ -99,6 +95,18 @@ def _table(X):
 def taken(X, rows):
     """Some rows of samples."""
     return X.iloc[rows].reset_index(drop=True) if hasattr(X, "iloc") else X[rows]
+
+
+def with_feasible_nu(model, counts):
+    """The model with nu lowered to what classes of such sizes, and of folds of them, allow."""
+    params = model.get_params()
+    if {"nu", "multi_class"} <= params.keys():
+        sides = [(a, np.sum(counts) - a) for a in counts]  # of one class against the rest
+        if params["multi_class"] != "ovr":
+            sides = [(a, b) for i, a in enumerate(counts) for b in counts[:i]]
+        most = min(2.0 * min(pair) / sum(pair) for pair in sides)
+        model.set_params(nu=float(min(params["nu"], 0.7 * most)))
+    return model
 
 
 def outputs(model, X):

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numba
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 from tests.campaigns.campaign import Campaign
 from tests.campaigns.problems import (
@@ -23,6 +25,7 @@ from tests.campaigns.problems import (
     outputs,
     seeded,
     taken,
+    with_feasible_nu,
 )
 from tests.contracts.calls import make
 from tests.contracts.test_properties import INCREMENTAL
@@ -36,7 +39,8 @@ LOOSE = 2e-3  # at default tolerances, or in float32
 
 def _drawn(calls, number, **more):
     call = calls[number % len(calls)]
-    return seeded(call), *draw_for(call, number // len(calls), **more)
+    X, y, rng = draw_for(call, number // len(calls), **more)
+    return with_feasible_nu(seeded(call), np.bincount(y)), X, y, rng
 
 
 def _signless(model, found):
@@ -51,12 +55,10 @@ def _only_maps(model):
 
 
 def _unsure(*models):
-    """Whether a fit says that its scores mean little: nu leaves no margin, or steps never settle."""
-    return any(
-        "no margin" in str(getattr(model, "stop_", ""))
-        or (isinstance(model, SubgradientSVC) and "max_iter" in str(model.stop_))
-        for model in models
-    )
+    """Whether a fit says that its scores mean little: nu leaves next to no margin, or steps never settle."""
+    stops = [str(getattr(model, "stop_", "")) for model in models]
+    settled = not isinstance(models[0], SubgradientSVC) or "max_iter" not in "".join(stops)
+    return not settled or any("no margin" in stop or "stalled" in stop for stop in stops)
 
 
 def _choice(model):
@@ -146,6 +148,7 @@ def weights(number):
     times = rng.integers(0, 4, size=len(y))
     for code in range(int(y.max()) + 1):
         times[np.flatnonzero(y == code)[:3]] += 1
+    with_feasible_nu(model, np.bincount(y, weights=times))
     weighted = clone(model).fit(X, y, sample_weight=times.astype(float))
     repeated = clone(model).fit(X.repeat(times, axis=0), y.repeat(times))
     if _unsure(weighted, repeated):
@@ -210,11 +213,20 @@ def forms(number):
     model, X, y, _ = _drawn(FORMED, number, positive=True, whole=True)
     if name == "sparse" and ("precomputed" in str(model) or isinstance(model, CategoricalNB)):
         return  # they take no sparse matrix, or take it for a graph of neighbours
-    plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
+    minimises = type(model).__name__ in MINIMISING and name != "float32"
+    if minimises:  # rounding decides where a loose tolerance is met
+        limit = model.max_iter if model.max_iter < 0 else 100_000
+        model.set_params(tol=min(model.tol, 1e-9), max_iter=limit)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ConvergenceWarning)
+        plain, with_form = clone(model).fit(X, y), clone(model).fit(FORMS[name](X), y)
+    warned = any(issubclass(one.category, ConvergenceWarning) for one in said)
+    if warned and (minimises or name in ("sparse", "Fortran")):
+        return  # where a fit ends that does not converge depends on rounding
     if _unsure(plain, with_form):
         return
     expected = _signless(model, outputs(plain, X))
-    rtol = LOOSE if name in ("float32", "sparse") else 1e-5
+    rtol = LOOSE if name == "float32" or (name == "sparse" and not minimises) else 1e-5
     if rtol == LOOSE and _choice(plain) != _choice(with_form):
         return  # scores of two cells of a search tie up to the tolerance
     if "calibration" in str(model):
@@ -257,6 +269,8 @@ FORMS = {
     "list": lambda X: X.tolist(),
     "sparse": lambda X: csr_array(X),
 }
+MINIMISING = ("SVC", "NuSVC", "OneClassSVM", "LinearSVC", "KernelLogisticRegression")
+MINIMISING += ("LogisticRegression", "LogisticRegressionCV")
 CAMPAIGN = Campaign(
     "R2 properties of every estimator: rows, columns, labels, weights, files, batches, threads, layouts",
     lambda: {

@@ -97,3 +97,11 @@ def test_an_unknown_category_is_refused_unless_there_is_room():
     assert CategoricalNB(min_categories=10).fit(X, Y).predict([[9] * 7]).shape == (1,)
     with pytest.raises(ParameterError, match="of length 7, one number for each feature; got 2"):
         CategoricalNB(min_categories=[3, 3]).fit(X, Y)
+
+
+def test_normed_weights_of_a_single_feature_are_zero_for_dense_and_sparse_counts():
+    X, y = np.array([[1.0], [0.0], [3.0], [2.0]]), [0, 1, 0, 1]
+    for samples in (X, csr_array(X)):
+        model = ComplementNB(norm=True).fit(samples, y)
+        np.testing.assert_array_equal(model.feature_log_prob_, np.zeros((2, 1)))
+        np.testing.assert_allclose(model.predict_proba(samples), 0.5, rtol=1e-14)

@@ -147,3 +147,22 @@ def test_features_whose_squared_margin_overflows_are_fitted():
     model = NuSVC(nu=0.1, kernel="linear").fit(1e80 * X, y)
     np.testing.assert_array_equal(model.predict(1e80 * X), y)
     assert np.isfinite(model.dual_coef_).all()
+
+
+def line_of_overlapping_classes(seed):
+    return np.random.default_rng(seed).normal(size=(20, 1)), np.arange(20) % 2
+
+
+def test_a_tight_tolerance_that_no_margin_lets_it_reach_ends_after_many_steps():
+    X, y = line_of_overlapping_classes(11)
+    model = NuSVC(nu=0.2, gamma=0.5, tol=1e-9, max_iter=4_000_000)
+    with pytest.warns(ConvergenceWarning, match="leaves no margin at 1 of 1"):
+        model.fit(X, y)
+    assert model.n_iter_[0] < 2_200_000
+
+
+def test_a_fit_that_stalls_says_the_violation_of_its_scores():
+    X, y = line_of_overlapping_classes(14)
+    with pytest.warns(ConvergenceWarning, match="cannot come closer at this precision"):
+        model = NuSVC(nu=0.2, gamma=0.5, tol=1e-9).fit(X, y)
+    assert model.violation_[0] > 1e-9  # LIBSVM divides by the margin r, and so does it

@@ -44,8 +44,9 @@ class NuSVC(SupportVectorClassifier):
     dual_coef_, intercept_, coef_, n_iter_, fit_status_, stop_, gram_, margin_width_
         As in `SVC`.
     violation_, dual_gap_, objective_
-        The certificate of each boundary, (p,): largest violation of the optimality conditions; relative
-        duality gap and dual objective of the `SVC` with C = 1 / r that has the same boundary.
+        The certificate of each boundary, (p,): largest violation of the optimality conditions, of nu or
+        of scores, which are divided by the margin r; relative duality gap and dual objective of the
+        `SVC` with C = 1 / r that has the same boundary.
 
     Examples
     --------

@@ -222,3 +222,13 @@ def test_triton_programs_do_what_the_compiled_loops_do():
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "6 passed, 0 skipped" in ran.stdout
+
+
+def test_rounding_of_a_bound_does_not_move_an_intercept_that_is_not_unique():
+    x = np.array([[0.0], [0.5], [1.0], [2.0]])
+    hair = np.array([0.01, 0.01, 0.01, np.nextafter(0.01, 0.0)])
+    gram = on_device(x, (slice(0, 2), slice(2, 4)), Linear())
+    problem = SvmProblem(coding(2, "ovo")[:, 0], np.full(4, 0.01), start=hair)
+    [fit] = solve_svms(gram, [problem])
+    np.testing.assert_array_equal(fit.alpha, hair)
+    np.testing.assert_allclose(fit.intercept, (-1.0 + 0.95) / 2)

@@ -138,3 +138,11 @@ def test_the_violation_that_a_small_margin_needs_is_asked_for_at_once(monkeypatc
     (fit,) = solve_nu_svms(gram_of(X, y), [SvmProblem(TWO, weights)], nu=0.5, tol=1e-3)
     assert fit.stop == "tol"
     assert len(reviews) <= 6  # solved, checked; each halving would be two more
+
+
+def test_rounding_of_a_bound_does_not_move_a_level_that_is_not_unique():
+    margins, box = np.array([0.1, 0.4, 0.8, 0.9]), np.ones(4)
+    exact = Levels.of(margins, np.array([1.0, 1.0, 0.0, 0.0]), box)
+    near = Levels.of(margins, np.array([1.0, 1.0 - 2e-16, 0.0, 0.0]), box)
+    assert exact.level == near.level == pytest.approx(0.6)
+    assert exact.violation == near.violation == 0.0

@@ -173,6 +173,22 @@ def test_a_start_is_made_feasible_and_saves_steps():
     np.testing.assert_allclose(warm.dual, fresh.dual, rtol=1e-4)
 
 
+def at_their_bounds():
+    """Rows whose coefficients all end at C: kernel values and C; b is free between -1 and 0.95."""
+    x = np.array([0.0, 0.5, 1.0, 2.0])  # of -1, -1, 1, 1, so that w = 2.5 C
+    return np.outer(x, x), 0.01
+
+
+def test_rounding_of_a_bound_does_not_move_an_intercept_that_is_not_unique():
+    K, C = at_their_bounds()
+    hair = np.array([C, C, C, np.nextafter(C, 0.0)])
+    plain, near = solve(K, C), solve(K, C, start=hair)
+    np.testing.assert_array_equal([plain.alpha, near.alpha], [np.full(4, C), hair])
+    np.testing.assert_allclose([plain.intercept, near.intercept], (-1.0 + 0.95) / 2)
+    assert near.violation == 0.0
+    assert abs(near.gap) < 1e-15
+
+
 def test_a_feasible_start_is_balanced():
     y = np.where(RNG.random(50) < 0.5, 1.0, -1.0)
     alpha = make_feasible(RNG.normal(size=50) * 3, y, np.full(50, 2.0))

@@ -78,13 +78,14 @@ def _excess(key: Tensor, least: Tensor) -> Tensor:
 def objectives(rows: BatchRows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Intercept, primal and dual objective and |w|^2 of each problem, as `working_set.py` has them."""
     b, low, high, F, y = rows
-    keys = ViolationKeys.of(rows)
     box = high - low
     off = torch.where(torch.isinf(box), 0.0, ROUNDING * box)
-    free = (b > low + off) & (b < high - off)
+    may_grow, may_shrink = b < high - off, b > low + off
+    free = may_grow & may_shrink
     count = free.sum(dim=1)
     mean = -torch.where(free, F, 0.0).sum(dim=1) / count.clamp_min(1)
-    top, bottom = keys.top, keys.bottom
+    top = torch.where(may_grow, -F, -torch.inf).amax(dim=1)
+    bottom = torch.where(may_shrink, -F, torch.inf).amin(dim=1)
     middle = torch.where(torch.isinf(bottom), top, 0.5 * (top + bottom))
     middle = torch.where(torch.isinf(top), bottom, middle)
     bias = torch.where(count > 0, mean, middle)

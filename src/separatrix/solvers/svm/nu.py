@@ -47,10 +47,11 @@ from separatrix.solvers.svm.working_set import (
     VIOLATION,
     Y,
 )
-from separatrix.types import Codes, Gram, HeldMatrix, RowMatrix, Vector
+from separatrix.types import Codes, Flags, Gram, HeldMatrix, RowMatrix, Vector
 
 MOST_EXTRA_STEPS = 2_000_000  # for the division by r, once the tolerance is reached without it
 MOST_AT_ONCE = 16.0  # times smaller is the next violation asked for while r is not known well
+MOST_STEPS_A_ROW = 100  # on problems of more rows, until some margin is certain
 NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
 TINY = np.finfo(np.float64).tiny
 
@@ -132,17 +133,26 @@ class Levels(NamedTuple):
 
     @classmethod
     def of(cls, margins: Vector, alpha: Vector, box: Vector) -> Levels:
-        """The mean over free rows, or the middle of the feasible range."""
-        lower, upper = alpha > 0.0, alpha < box  # may shrink, may grow
-        highest = margins.max(initial=-np.inf, where=lower)
-        lowest = margins.min(initial=np.inf, where=upper)
-        free = (alpha > ROUNDING * box) & (alpha < box - ROUNDING * box)
+        """The mean over free rows, or the middle of the feasible range.
+
+        For the level, a coefficient within rounding of a bound counts as being at it.
+        """
+        off = ROUNDING * box
+        free = (alpha > off) & (alpha < box - off)
         if free.any():
             level = float(margins[free].mean())
         else:
-            ends = [end for end in (highest, lowest) if np.isfinite(end)]
-            level = float(np.mean(ends)) if ends else 0.0
-        return cls(level, max(float(highest - lowest), 0.0))
+            ends = _ends(margins, alpha > off, alpha < box - off)
+            finite = [end for end in ends if np.isfinite(end)]
+            level = float(np.mean(finite)) if finite else 0.0
+        highest, lowest = _ends(margins, alpha > 0.0, alpha < box)
+        return cls(level, max(highest - lowest, 0.0))
+
+
+def _ends(margins: Vector, may_shrink: Flags, may_grow: Flags) -> tuple[float, float]:
+    """The largest margin of rows that may shrink and the smallest of rows that may grow."""
+    highest = margins.max(initial=-np.inf, where=may_shrink)
+    return float(highest), float(margins.min(initial=np.inf, where=may_grow))
 
 
 class NuBatch(ProblemBatch):
@@ -228,8 +238,8 @@ class NuBatch(ProblemBatch):
         own_certificate[GAP] = (primal - dual) / size
         if not self.one_sided[p] and 0 < r < 1 and violation > self.tol * r:
             own_certificate[GAP] = np.inf  # scores are divided by r, and their errors too
-        if not self.one_sided[p] and violation <= self.tol:
-            self._limit_extra_steps(p, violation)
+        if not self.one_sided[p]:
+            self._limit_steps(p, violation, certain=primal < -0.25 * square)
         size = NOT_SEPARABLE * self.scales[p] * self.sums[p] ** 2
         if square <= max(size, NO_MARGIN * self.squares[p]):
             self.stop[p] = "no margin"
@@ -247,12 +257,22 @@ class NuBatch(ProblemBatch):
         real[TOL, near] = np.minimum(real[TOL, near], goal)
         return left
 
-    def _limit_extra_steps(self, p: int, violation: float) -> None:
-        """Stop a problem whose r is so small that its violation is not small beside it after many steps."""
+    def _limit_steps(self, p: int, violation: float, *, certain: bool) -> None:
+        """Stop a problem that after many steps has no margin to speak of.
+
+        Either the violation is not small beside r, by which scores are divided; or it is not `certain`
+        that the optimum has half of |w|^2: the primal objective bounds that from below.
+        """
         steps, r = int(self.arrays.whole[STEPS, p]), self.margins[p]
-        if self._within_tol[p] < 0:
-            self._within_tol[p] = steps
-        elif steps - self._within_tol[p] > MOST_EXTRA_STEPS and violation > self.tol * r:
+        span = self.span(p)
+        most = max(MOST_EXTRA_STEPS, MOST_STEPS_A_ROW * (span.stop - span.start))
+        if violation > self.tol:
+            endless = steps > most and not certain
+        elif self._within_tol[p] < 0:
+            self._within_tol[p], endless = steps, False
+        else:
+            endless = steps - self._within_tol[p] > MOST_EXTRA_STEPS and violation > self.tol * r
+        if endless:
             self.stop[p] = "no margin"
 
     def results(self) -> Sequence[SvmFit]:
@@ -294,7 +314,7 @@ def with_sum(start: Vector, box: Vector, total: float) -> Vector:
 
 
 def _divide(fit: SvmFit, r: float) -> SvmFit:
-    """The C-SVC with upper bounds box / r that has the same boundary."""
+    """The C-SVC with upper bounds box / r that has the same boundary; its violation is divided too."""
     alpha, square = fit.alpha / r, fit.square / r / r  # r**2 can overflow
     total = float(alpha.sum())
     scores = (fit.errors + fit.y) / r
@@ -303,6 +323,7 @@ def _divide(fit: SvmFit, r: float) -> SvmFit:
         box=fit.box / r,
         errors=scores - fit.y,
         intercept=fit.intercept / r,
+        violation=max(fit.violation, fit.violation / r),
         primal=fit.primal / r / r + total,
         dual=fit.dual / r / r + total,
         square=square,

@@ -286,17 +286,16 @@ def certify_problem(batch: Batch, p: int) -> None:
     for i in range(starts[p], starts[p + 1]):
         y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
         off = ROUNDING * box if box < np.inf else 0.0
-        if off < a < box - off:
+        may_grow, may_shrink = a < box - off, a > off
+        if may_grow and may_shrink:
             total -= F
             free += 1
-        if box > 0.0:
-            may_grow, may_shrink = a < box, a > 0.0
-            if y < 0.0:
-                may_grow, may_shrink = may_shrink, may_grow
-            if may_grow and top < -F:
-                top = -F
-            if may_shrink and bottom > -F:
-                bottom = -F
+        if y < 0.0:
+            may_grow, may_shrink = may_shrink, may_grow
+        if may_grow and top < -F:
+            top = -F
+        if may_shrink and bottom > -F:
+            bottom = -F
     bias = 0.5 * (top + bottom)
     if free > 0:
         bias = total / free
@@ -320,6 +319,7 @@ def certify_problem(batch: Batch, p: int) -> None:
     results[PRIMAL, p] = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
     results[DUAL, p] = total - 0.5 * square
     results[SQUARE, p] = square
+    top, bottom = find_extremes(state, starts[p], starts[p + 1] - starts[p])
     results[LAST_VIOLATION, p] = max(top - bottom, 0.0)
     size = max(abs(results[PRIMAL, p]), 1.0)
     results[GAP, p] = (results[PRIMAL, p] - results[DUAL, p]) / size if size < np.inf else np.inf
