@@ -55,7 +55,7 @@ def _only_maps(model):
 
 
 def _unsure(*models):
-    """Whether a fit says that its scores mean little: nu leaves next to no margin, or steps never settle."""
+    """Whether a fit says that its scores mean little: nu leaves no margin, or steps never settle."""
     stops = [str(getattr(model, "stop_", "")) for model in models]
     settled = not isinstance(models[0], SubgradientSVC) or "max_iter" not in "".join(stops)
     return not settled or any("no margin" in stop or "stalled" in stop for stop in stops)

@@ -13,7 +13,6 @@ from tests.campaigns.table import BEGIN, END, PAGE, Record, extended, read_recor
 from tests.contracts.calls import make
 
 import separatrix
-
 from separatrix.data.data_table import Category
 
 # The campaigns whose first trials the other tests of `make test` do not have in some form.
