@@ -1,4 +1,4 @@
-"""The results of campaigns: kept in `results.json`, shown in `docs/reliability.md`."""
+"""The results of campaigns: kept in `results.json`, shown in `docs/reliability.md` and `campaigns.md`."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.campaigns.registry import CAMPAIGNS
 
 RESULTS = Path(__file__).parent / "results.json"
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+DOCS = Path(__file__).parents[2] / "docs"
 BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
 
 
@@ -71,20 +71,26 @@ def records_of(path):
 
 
 def keep_records(new):
-    """Keep records of parts, and write the page again."""
+    """Keep records of parts, and write the pages again."""
     records = {(one.campaign, one.part): one for one in read_records()}
     for one in new:
         if one.tried:
             key = one.campaign, one.part
             records[key] = extended(records.get(key), one)
     write_records(records.values(), RESULTS)
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text(before + BEGIN + render(read_records()) + END + after)
+    write_pages()
 
 
-def render(records):
-    """The tables of the page: one line for each campaign, one for each of its parts."""
+def write_pages():
+    """Put the tables of what is kept into the pages."""
+    for page, render in PAGES.items():
+        before, _, rest = page.read_text().partition(BEGIN)
+        after = rest.partition(END)[2]
+        page.write_text(before + BEGIN + render(read_records()) + END + after)
+
+
+def render_campaigns(records):
+    """A table of one line for each campaign."""
     lines = [
         "",
         "| campaign | tried | failed | numbers | command | date |",
@@ -103,10 +109,18 @@ def render(records):
         lines.append(
             f"| {campaign.title} | {tried:,} | {failed} | {numbers} | {command} | {last} |"
         )
-    lines += ["", "## By part", "", "| campaign | part | tried | failed |", "|---|---|---|---|"]
+    return "\n".join(lines) + "\n\n"
+
+
+def render_parts(records):
+    """A table of one line for each part, and the failures that are open."""
+    lines = ["", "| campaign | part | tried | failed |", "|---|---|---|---|"]
     lines += [f"| {one.campaign} | {one.part} | {one.tried:,} | {one.failed} |" for one in records]
     failures = [(one, what) for one in records for what in one.failures]
     if failures:
         lines += ["", "## Open failures", ""]
         lines += [f"- {one.campaign}, {one.part}, trial {what}" for one, what in failures]
     return "\n".join(lines) + "\n\n"
+
+
+PAGES = {DOCS / "reliability.md": render_campaigns, DOCS / "campaigns.md": render_parts}

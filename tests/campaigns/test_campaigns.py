@@ -9,7 +9,7 @@ from tests.campaigns.__main__ import part_runs
 from tests.campaigns.campaign import NoMore, TooSlow, run_one, run_part
 from tests.campaigns.problems import EVERY
 from tests.campaigns.registry import CAMPAIGNS
-from tests.campaigns.table import BEGIN, END, PAGE, Record, extended, read_records, render
+from tests.campaigns.table import BEGIN, END, PAGES, Record, extended, read_records
 from tests.contracts.calls import make
 
 import separatrix
@@ -104,8 +104,9 @@ def test_a_run_goes_on_after_the_largest_number_of_workers_that_took_turns():
 
 
 def test_the_page_shows_the_results_that_are_kept():
-    shown = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
-    assert shown == render(read_records())
+    for page, render in PAGES.items():
+        shown = page.read_text().partition(BEGIN)[2].partition(END)[0]
+        assert shown == render(read_records())
 
 
 def test_a_run_that_goes_on_is_added_to_the_one_before():
