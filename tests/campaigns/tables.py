@@ -129,11 +129,20 @@ def drawn_text(rng):
 
 
 def csv_rows(content, delimiter):
-    """The rows of the csv module, in its strict mode; lines of blanks are none."""
+    """The rows of the csv module, all quotes closed; lines of blanks and of a byte order mark are none."""
     text = content.decode().removeprefix("\ufeff")
-    options = {"delimiter": delimiter, "skipinitialspace": True, "strict": True}
-    rows = csv.reader(io.StringIO(text, newline=""), **options)
-    return [row for row in rows if len(row) > 1 or any(cell.strip(" \t") for cell in row)]
+    try:
+        rows = _csv_rows(text, delimiter, strict=True)
+    except csv.Error as error:
+        if "expected after" not in str(error):
+            raise
+        rows = _csv_rows(text, delimiter, strict=False)  # 'a ' of '"a" ,', and 'ab' of '"a"b,'
+    return [row for row in rows if len(row) > 1 or any(cell.strip(BLANKS) for cell in row)]
+
+
+def _csv_rows(text, delimiter, strict):
+    options = {"delimiter": delimiter, "skipinitialspace": True, "strict": strict}
+    return list(csv.reader(io.StringIO(text, newline=""), **options))
 
 
 def delimited(number):
@@ -186,14 +195,14 @@ def drawn_value(rng):
 
 
 def json_records(content):
-    """The objects of the json module, of an array or one a line."""
+    """The objects of the json module: of an array, one over several lines, or one a line."""
     text = content.decode().removeprefix("\ufeff")
     try:
         whole = json.loads(text)
     except ValueError:
         whole = None
-    if isinstance(whole, list):
-        return whole
+    if isinstance(whole, list | dict):
+        return whole if isinstance(whole, list) else [whole]
     return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
@@ -366,7 +375,8 @@ def arrow(number):
     for name, column in zip(found.choice.used, columns_of(found), strict=True):
         values = table.column(name).to_pylist()
         if isinstance(column, list):
-            cells = [None if value is None else as_cell(str(value)) for value in values]
+            texts = [str(v).lower() if isinstance(v, bool) else v for v in values]
+            cells = [None if text is None else as_cell(str(text)) for text in texts]
             assert column == cells, f"{name}: {column} and {cells}"
         else:
             expected = [np.nan if value is None else float(value) for value in values]

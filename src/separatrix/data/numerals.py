@@ -34,13 +34,17 @@ BOOLEANS = (
 TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
 """0 and 1 for each word of false and true, in lower case."""
 
+# A cell may have millions of characters: no pattern here splits a run of them in two ways, as
+# [0-9]+\.?[0-9]* does, since Python would try all of them.
 _NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
+    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
 )
 _SIGNS = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY"
 _CURRENCY = re.compile(_SIGNS)
 _SAME_CURRENCY = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
-_EDGES = rf"^(?:{_SIGNS}|%|\s)+|(?:{_SIGNS}|%|\s)+$"
+_EDGE = rf"(?:{_SIGNS}|%|\s)+"
+_EDGES = f"^{_EDGE}|{_EDGE}$"
+_NOT_BEHIND = "".join(f"(?<!{sign})" for sign in (*_SIGNS.split("|"), "%", r"\s"))
 _SIGNED = rf"^([+-])(?:{_SIGNS}|\s)+"
 _MINUS = "\u2212"  # the sign that is no hyphen
 _SCRIPTS = (
@@ -52,7 +56,7 @@ _DIGITS = {ord(zero) + i: str(i) for zero in _SCRIPTS for i in range(10)} | {
     ord("٪"): "%",
     ord(_MINUS): "-",
 }
-_PARENTHESES = rf"^\(\s*((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
+_PARENTHESES = rf"^\(((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
 _SIGN_BEHIND = r"^([0-9][0-9.,]*[.,][0-9]+)-$"  # as SAP writes them
 _SPACES = "[ \u00a0\u202f'’]"
 LIMIT = r"^(?:[<>]=?|[≤≥])\s*"  # of detection, as in <0.5
@@ -64,7 +68,11 @@ _CLEANING = (
     (_SIGNED, r"\1"),
 )
 """What is replaced before a number is read, in this order."""
-_CLEANERS = tuple((re.compile(pattern), to) for pattern, to in _CLEANING)
+_CLEANERS = tuple(
+    # Python would try the last edge from each place of a run; Arrow would not, and has no lookbehind.
+    (re.compile(pattern.replace(f"|{_EDGE}", f"|{_NOT_BEHIND}{_EDGE}")), to)
+    for pattern, to in _CLEANING
+)
 
 
 class NumberFormat(NamedTuple):
@@ -80,7 +88,7 @@ _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 FORMATS = {
     kind.name: kind
     for kind in (
-        NumberFormat("plain", rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"),
+        NumberFormat("plain", rf"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_EXPONENT}"),
         NumberFormat("1,234.5", r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?", ","),
         NumberFormat("1.234,5", rf"[0-9]+(?:,[0-9]*)?{_EXPONENT}", "", ","),
         NumberFormat("1.234.567,5", r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]*)?", "[.]", ","),

@@ -39,7 +39,7 @@ _ABBREVIATED = (  # need no blank before them
 )
 _WITH_UNIT = re.compile(
     rf"({LIMIT[1:]}|)([+-]?[0-9][0-9.,'’\u00a0\u202f ]*?)"
-    rf"(?:\s+(?=\D)|(?=(?:{_ABBREVIATED})$))([^\W\d_][\w²³°/·^-]{{0,11}}|°[A-Z]?)"
+    rf"(?:(?<!\s)\s++|(?=(?:{_ABBREVIATED})$))([^\W\d_][\w²³°/·^-]{{0,11}}|°[A-Z]?)"
 )
 _MARKED = re.compile(r"(.+) \[(.+)\]")
 
