@@ -4,10 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from tests.data.formats.samples import from_path
 
 from separatrix.data.formats.arff import _split_cells
 from separatrix.data.formats.cells import RecordSplitter
 from separatrix.data.formats.excel import _skip_title
+from separatrix.data.formats.table import read_csv
 from separatrix.data.limits import Limits
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
@@ -67,3 +69,21 @@ def test_values_of_parquet_are_limited_by_its_bytes(tmp_path, spare, fits):
     else:
         with pytest.raises(DataFileError, match="2,000 values in"):
             read_table(path, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("row", "column"), [('1,\t"a",x', 3), ('1, \t "a,b",x', 4), ('\t"1",a,x', 1)]
+)
+def test_tabs_before_quotes_are_refused_as_other_readers_keep_the_quotes(write, row, column):
+    path = write(f"n,word,class\n2,b,y\n{row}\n", "t.csv")
+    with pytest.raises(DataFileError, match=rf"t.csv:3:{column}: found a tab before quotes"):
+        read_table(path)
+
+
+def test_blanks_around_quotes_do_not_count(write):
+    commas = write('n,word,class\n2, "b" ,y\n1,"a"\t,x\n3,\tb,x\n', "t.csv")
+    tabs = write('n\tword\tclass\n2\t"b"\ty\n1\t "a"\tx\n3\tb\tx\n', "t.tsv")
+    for path in (commas, tabs):
+        data = from_path(read_csv)(path)
+        assert data.features == ("n", "word=a", "word=b")
+        assert data.X[:, 1].tolist() == [0.0, 1.0, 0.0]
