@@ -375,12 +375,15 @@ def arrow(number):
     for name, column in zip(found.choice.used, columns_of(found), strict=True):
         values = table.column(name).to_pylist()
         if isinstance(column, list):
-            texts = [str(v).lower() if isinstance(v, bool) else v for v in values]
-            cells = [None if text is None else as_cell(str(text)) for text in texts]
+            cells = [None if value is None else as_cell(_spelled(value)) for value in values]
             assert column == cells, f"{name}: {column} and {cells}"
         else:
             expected = [np.nan if value is None else float(value) for value in values]
             assert np.array_equal(column, expected, equal_nan=True), f"{name}: {column}, {values}"
+
+
+def _spelled(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 PARTS = {

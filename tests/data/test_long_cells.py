@@ -12,7 +12,7 @@ from separatrix.data.numerals import is_number, is_numeral
 from separatrix.data.units import find_unit
 from separatrix.errors import DataFileError
 
-SHORT, LONG = 1_000, 16_000
+SHORT, LONG = 500, 8_000
 RUNS = {
     "digits": lambda n: "1" * n + "x",
     "digits with a point": lambda n: "1." + "1" * n + "x",

@@ -62,8 +62,7 @@ def scan_arff(source: ByteSource, *, encoding: str | None = None, **options: Any
 def _read_header(source: ByteSource, lines: Iterator[tuple[int, bytes]]) -> list[Attribute]:
     found: list[Attribute] = []
     for number, line in lines:
-        text = source.decode(line, number)
-        text = (text.removeprefix("\ufeff") if number == 1 else text).strip()
+        text = source.decode(line, number).removeprefix("\ufeff" if number == 1 else "").strip()
         word = text.split(None, 1)[0].lower() if text else ""
         if not text or text.startswith("%") or word == "@relation":
             continue

@@ -149,8 +149,7 @@ def _is_vector(value: Any) -> bool:
 def _lines(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:
     """The object of each line that is not empty, with its number."""
     for number, line in source.lines():
-        text = source.decode(line, number)
-        text = (text.removeprefix("\ufeff") if number == 1 else text).strip()
+        text = source.decode(line, number).removeprefix("\ufeff" if number == 1 else "").strip()
         if text:
             yield number, _require_object(source, _load(text), text, number)
 
