@@ -44,7 +44,6 @@ WORDS = (
     "1_000",
     "１２",
 )
-BESIDE_QUOTES = re.compile(rb'"[ \t]+(?=[,;|\t\r\n]|$)|[,;|\r\n][ \t]*\t[ \t]*"')
 QUOTED = ("a,b", 'say "no"', "two\nlines", " padded ", "", "'", "1,5", "#", "\r\n", '"')
 
 
@@ -130,11 +129,20 @@ def drawn_text(rng):
 
 
 def csv_rows(content, delimiter):
-    """The rows of the csv module, in its strict mode; lines of blanks are none."""
+    """The rows of the csv module, all quotes closed; lines of blanks and of a byte order mark are none."""
     text = content.decode().removeprefix("\ufeff")
-    options = {"delimiter": delimiter, "skipinitialspace": True, "strict": True}
-    rows = csv.reader(io.StringIO(text, newline=""), **options)
-    return [row for row in rows if len(row) > 1 or any(cell.strip(" \t") for cell in row)]
+    try:
+        rows = _csv_rows(text, delimiter, strict=True)
+    except csv.Error as error:
+        if "expected after" not in str(error):
+            raise
+        rows = _csv_rows(text, delimiter, strict=False)  # 'a ' of '"a" ,', and 'ab' of '"a"b,'
+    return [row for row in rows if len(row) > 1 or any(cell.strip(BLANKS) for cell in row)]
+
+
+def _csv_rows(text, delimiter, strict):
+    options = {"delimiter": delimiter, "skipinitialspace": True, "strict": strict}
+    return list(csv.reader(io.StringIO(text, newline=""), **options))
 
 
 def delimited(number):
@@ -148,8 +156,6 @@ def delimited(number):
     found = scan(scan_csv, content, missing_label="drop", **options)
     if found is None or found.notes:
         return
-    if BESIDE_QUOTES.search(content):
-        return  # blanks around quotes do not count here; to the csv module some are text
     header, *rows = csv_rows(content, delimiter)
     assert {len(row) for row in rows} == {len(header)}, f"{content[:300]!r}"
     for column, cells in zip(columns_of(found), zip(*rows, strict=True), strict=True):
@@ -189,7 +195,7 @@ def drawn_value(rng):
 
 
 def json_records(content):
-    """The objects of the json module, of an array or one a line."""
+    """The objects of the json module: of an array, one over several lines, or one a line."""
     text = content.decode().removeprefix("\ufeff")
     try:
         whole = json.loads(text)
@@ -197,8 +203,7 @@ def json_records(content):
         whole = None
     if isinstance(whole, list | dict):
         return whole if isinstance(whole, list) else [whole]
-    lines = (line.removeprefix("\ufeff") for line in text.split("\n"))  # files put together
-    return [json.loads(line) for line in lines if line.strip()]
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def json_lines(number):

@@ -34,13 +34,17 @@ BOOLEANS = (
 TRUTH = {"0": 0.0, "1": 1.0} | {word: float(i) for pair in BOOLEANS for i, word in enumerate(pair)}
 """0 and 1 for each word of false and true, in lower case."""
 
+# A cell may have millions of characters: no pattern here splits a run of them in two ways, as
+# [0-9]+\.?[0-9]* does, since Python would try all of them.
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
 )
 _SIGNS = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY"
 _CURRENCY = re.compile(_SIGNS)
 _SAME_CURRENCY = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
-_EDGES = rf"^(?:{_SIGNS}|%|\s)+|(?:{_SIGNS}|%|\s)+$"
+_EDGE = rf"(?:{_SIGNS}|%|\s)+"
+_EDGES = f"^{_EDGE}|{_EDGE}$"
+_NOT_BEHIND = "".join(f"(?<!{sign})" for sign in (*_SIGNS.split("|"), "%", r"\s"))
 _SIGNED = rf"^([+-])(?:{_SIGNS}|\s)+"
 _MINUS = "\u2212"  # the sign that is no hyphen
 _SCRIPTS = (
@@ -52,7 +56,7 @@ _DIGITS = {ord(zero) + i: str(i) for zero in _SCRIPTS for i in range(10)} | {
     ord("٪"): "%",
     ord(_MINUS): "-",
 }
-_PARENTHESES = rf"^\(\s*((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
+_PARENTHESES = rf"^\(((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
 _SIGN_BEHIND = r"^([0-9][0-9.,]*[.,][0-9]+)-$"  # as SAP writes them
 _SPACES = "[ \u00a0\u202f'’]"
 LIMIT = r"^(?:[<>]=?|[≤≥])\s*"  # of detection, as in <0.5
@@ -64,7 +68,11 @@ _CLEANING = (
     (_SIGNED, r"\1"),
 )
 """What is replaced before a number is read, in this order."""
-_CLEANERS = tuple((re.compile(pattern), to) for pattern, to in _CLEANING)
+_CLEANERS = tuple(
+    # Python would try the last edge from each place of a run; Arrow would not, and has no lookbehind.
+    (re.compile(pattern.replace(f"|{_EDGE}", f"|{_NOT_BEHIND}{_EDGE}")), to)
+    for pattern, to in _CLEANING
+)
 
 
 class NumberFormat(NamedTuple):
@@ -110,8 +118,6 @@ _MATCHERS = {
     for name, kinds in _GROUPS.items()
 }
 _DIGIT = re.compile("[0-9]")
-LONGEST_NUMERAL = 200
-"""Characters of a number with a currency, a unit or thousands; the search for these takes their square."""
 SAMPLE = 2000  # different texts that decide about a convention
 FEW_WORDS = 0.05
 """A column is read as numbers if at most this share of its cells are other texts."""
@@ -147,8 +153,6 @@ def is_numeral(cell: str) -> bool:
         return False
     if _MATCHERS["plain"].fullmatch(inner):
         return True
-    if len(inner) > LONGEST_NUMERAL:
-        return False
     for pattern, to in _CLEANERS:
         inner = pattern.sub(to, inner)
     return any(matcher.fullmatch(inner) for matcher in _MATCHERS.values())

@@ -8,15 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.numerals import (
-    CONVENTIONS,
-    FEW_WORDS,
-    LIMIT,
-    LONGEST_NUMERAL,
-    SAMPLE,
-    is_missing,
-    is_numeral,
-)
+from separatrix.data.numerals import CONVENTIONS, FEW_WORDS, LIMIT, SAMPLE, is_missing, is_numeral
 from separatrix.types import Vector
 
 LONGEST_UNIT = 12
@@ -47,13 +39,9 @@ _ABBREVIATED = (  # need no blank before them
 )
 _WITH_UNIT = re.compile(
     rf"({LIMIT[1:]}|)([+-]?[0-9][0-9.,'’\u00a0\u202f ]*?)"
-    rf"(?:\s+(?=\D)|(?=(?:{_ABBREVIATED})$))([^\W\d_][\w²³°/·^-]{{0,11}}|°[A-Z]?)"
+    rf"(?:(?<!\s)\s++|(?=(?:{_ABBREVIATED})$))([^\W\d_][\w²³°/·^-]{{0,11}}|°[A-Z]?)"
 )
 _MARKED = re.compile(r"(.+) \[(.+)\]")
-
-
-def _match_unit(text: str) -> re.Match[str] | None:
-    return _WITH_UNIT.fullmatch(text) if len(text) <= LONGEST_NUMERAL else None
 
 
 def find_unit(texts: Sequence[str], counts: Any = None) -> str:
@@ -69,7 +57,7 @@ def find_unit(texts: Sequence[str], counts: Any = None) -> str:
     rows: dict[str, float] = {}
     total = 0.0
     for i in some:
-        found = _match_unit(texts[i])
+        found = _WITH_UNIT.fullmatch(texts[i])
         if found:
             rows[found[3]] = rows.get(found[3], 0.0) + weights[i]
         if not is_missing(texts[i]) and not is_numeral(texts[i]):
@@ -88,7 +76,7 @@ def strip_unit(texts: Sequence[str], unit: str) -> tuple[list[str], Vector]:
     sizes = _sizes(unit)
     bare, factors = list(texts), np.ones(len(texts))
     for i, text in enumerate(texts):
-        found = _match_unit(text)
+        found = _WITH_UNIT.fullmatch(text)
         if found and found[3] in sizes:
             bare[i], factors[i] = found[1] + found[2], sizes[found[3]] / sizes[unit]
     return bare, factors
@@ -118,4 +106,4 @@ def is_convention(name: str) -> bool:
     """Whether a text names a convention, with or without a unit."""
     convention, unit = split_unit(name)
     known = convention in CONVENTIONS and len(unit) <= LONGEST_UNIT
-    return known and (not unit or _match_unit(f"1 {unit}") is not None)
+    return known and (not unit or _WITH_UNIT.fullmatch(f"1 {unit}") is not None)

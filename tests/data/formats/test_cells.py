@@ -4,15 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from tests.data.formats.samples import from_path
 
 from separatrix.data.formats.arff import _split_cells
 from separatrix.data.formats.cells import RecordSplitter
 from separatrix.data.formats.excel import _skip_title
+from separatrix.data.formats.table import read_csv
 from separatrix.data.limits import Limits
-from separatrix.data.numerals import is_number, is_numeral
-from separatrix.data.read import read
 from separatrix.data.read_table import read_table
-from separatrix.data.units import find_unit
 from separatrix.errors import DataFileError
 
 
@@ -72,10 +71,19 @@ def test_values_of_parquet_are_limited_by_its_bytes(tmp_path, spare, fits):
             read_table(path, limits=limits)
 
 
-def test_long_cells_take_no_longer_than_others(write):
-    digits = "1" * 400_000  # the square of so many steps would take hours
-    assert not is_number(digits + "x")
-    assert not is_numeral(digits + "x")
-    assert not is_numeral("1" + " " * 400_000 + "x")
-    assert find_unit([digits + "x", "1" + " " * 400_000 + "x"]) == ""
-    assert len(read(write(f"a,b,class\n{digits}x,1,x\n2,2,y\n", "x.csv")).y) == 2
+@pytest.mark.parametrize(
+    ("row", "column"), [('1,\t"a",x', 3), ('1, \t "a,b",x', 4), ('\t"1",a,x', 1)]
+)
+def test_tabs_before_quotes_are_refused_as_other_readers_keep_the_quotes(write, row, column):
+    path = write(f"n,word,class\n2,b,y\n{row}\n", "t.csv")
+    with pytest.raises(DataFileError, match=rf"t.csv:3:{column}: found a tab before quotes"):
+        read_table(path)
+
+
+def test_blanks_around_quotes_do_not_count(write):
+    commas = write('n,word,class\n2, "b" ,y\n1,"a"\t,x\n3,\tb,x\n', "t.csv")
+    tabs = write('n\tword\tclass\n2\t"b"\ty\n1\t "a"\tx\n3\tb\tx\n', "t.tsv")
+    for path in (commas, tabs):
+        data = from_path(read_csv)(path)
+        assert data.features == ("n", "word=a", "word=b")
+        assert data.X[:, 1].tolist() == [0.0, 1.0, 0.0]

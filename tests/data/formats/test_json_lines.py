@@ -7,7 +7,6 @@ from tests.data.formats.samples import from_path
 from separatrix.data.formats.json_lines import _holds_columns, read_json_lines
 from separatrix.data.formats.rows import as_array, memory_source
 from separatrix.data.limits import Limits
-from separatrix.data.read import read
 from separatrix.data.read_table import read_table
 from separatrix.errors import DataFileError
 
@@ -106,3 +105,32 @@ def test_keys_that_differ_by_blanks_are_numbered_and_noted(write):
     found = read(write(content, "x.jsonl"))
     assert found.features == ("c d", "c d_2")
     assert "columns of the same name were numbered: 'c d' is now 'c d_2'" in found.notes
+
+
+def test_keys_that_differ_in_blanks_are_columns_of_their_own(write):
+    text = '{"a ": 1, "b": 5, "class": "x"}\n{"a": 2, "b": 6, "class": "y"}\n'
+    data = read_table(write(text, "t.jsonl"))
+    found = dict(zip(data.X.columns, data.X.numbers.T.tolist(), strict=True))
+    np.testing.assert_equal(found, {"a_2": [1.0, np.nan], "a": [np.nan, 2.0], "b": [5.0, 6.0]})
+    assert "columns of the same name were numbered: 'a' is now 'a_2'" in data.notes
+
+
+def test_two_values_for_one_column_are_refused(write):
+    path = write('{"c": 1, "class": "x"}\n{"a.b": 1, "a": {"b": 2}, "class": "y"}\n', "t.jsonl")
+    with pytest.raises(DataFileError, match=r"t.jsonl:2: found two values for 'a.b'"):
+        read_table(path)
+
+
+def test_a_list_does_not_take_the_name_of_another_column(write):
+    line = '{"a.0": %d, "a": [1, 2], "class": "%s"}\n'
+    data = from_path(read_json_lines)(write(line % (7, "x") + line % (8, "y"), "t.jsonl"))
+    assert data.features == ("a.0", "a=[1, 2]")
+    assert data.X[:, 0].tolist() == [7.0, 8.0]
+
+
+def test_a_byte_order_mark_is_read_at_the_beginning_only(write):
+    line = '{"a": %d, "class": "%s"}\n'
+    first, second = line % (1, "x"), line % (2, "y")
+    assert len(read_table(write("\ufeff" + first + second, "t.jsonl")).X) == 2
+    with pytest.raises(DataFileError, match=r"t\.jsonl:2:1"):
+        read_table(write(first + "\ufeff" + second, "t.jsonl"))

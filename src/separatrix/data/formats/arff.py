@@ -11,6 +11,7 @@ from separatrix.data.counts import count_of
 from separatrix.data.dataset import Dataset
 from separatrix.data.encodings import note_encoding
 from separatrix.data.formats.columns import TableContents, format_names
+from separatrix.data.formats.layout import column_names
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import scan_rows
 from separatrix.data.numerals import is_number
@@ -20,7 +21,7 @@ _QUOTED = r"'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.|\"\")*+\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE | re.DOTALL)
 _CELL = re.compile(rf"\s*({_QUOTED}|(?![\s'\"])[^,\t]*)\s*(,|\t|$)")
 _PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|(?![\s'\"])[^,]*)\s*(,|$)")
-_WEIGHT = re.compile(r"\{\s*[0-9.eE+-]+\s*\}")
+_WEIGHT = re.compile(r",\s*\{\s*[0-9.eE+-]+\s*\}$")
 _NUMERIC = ("numeric", "real", "integer")
 
 
@@ -44,12 +45,14 @@ def scan_arff(source: ByteSource, *, encoding: str | None = None, **options: Any
     attributes = _read_header(source, lines)
     weighted: list[int] = []
     rows = _rows(source, lines, attributes, weighted)
+    declared = [attribute.name for attribute in attributes]
     contents = scan_rows(
-        *(source, [attribute.name for attribute in attributes], rows),
+        *(source, declared, rows),
         how=f"{len(attributes)} declared attributes",
         **options,
     )
-    roles = {a.name: "category" for a in attributes if a.type == "nominal" and len(a.values) > 2}
+    named = zip(column_names(declared), attributes, strict=True)
+    roles = {name: "category" for name, a in named if a.type == "nominal" and len(a.values) > 2}
     number = count_of(len(weighted), "row")
     notes = (f"the weights of {number}, such as {{2}}, are not used",) if weighted else ()
     about = note_encoding(source.encoding, encoding)
@@ -105,9 +108,8 @@ def _rows(
         text = source.decode(line, number).strip()
         if not text or text.startswith("%"):
             continue
-        cells_end = text[: max(text.rfind("{"), 0)].rstrip()
-        if cells_end.endswith(",") and _WEIGHT.fullmatch(text, text.rfind("{")):
-            text = cells_end[:-1].rstrip()
+        if text.endswith("}") and (weight := _WEIGHT.search(text)):
+            text = text[: weight.start()].rstrip()
             weighted.append(number)
         sparse = text.startswith("{") and text.endswith("}")
         cells = _split_sparse(text[1:-1], zero) if sparse else _split_cells(text)
@@ -163,8 +165,8 @@ def _split_cells(text: str) -> list[str] | None:
 
 def _split_sparse(text: str, zero: list[str]) -> list[str] | None:
     """The cells of a sparse row such as `1 0.5, 3 red`."""
-    cells, at = list(zero), 0
-    while at < len(text.rstrip()):
+    cells, at, text = list(zero), 0, text.rstrip()
+    while at < len(text):
         found = _PAIR.match(text, at)
         if found is None or len(found[1]) > 9 or int(found[1]) >= len(cells):
             return None

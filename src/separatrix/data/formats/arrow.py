@@ -95,7 +95,8 @@ def collect_columns(
         names, nested = _without_nested(schema, target)
     choice = choose_columns(source, names, target, features, columns=columns, as_text=as_text)
     numbers = [name for name in choice.used if _is_number(source, schema, name, choice)]
-    texts = [name for name in choice.used if name not in numbers]
+    known = set(numbers)  # tables may have 100,000 columns
+    texts = [name for name in choice.used if name not in known]
     builder = TableBuilder(source, numbers, texts, choice.target, missing_label)
     for batch in batches(choice.used):
         batch.validate(full=True)

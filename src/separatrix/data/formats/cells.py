@@ -127,6 +127,7 @@ class RecordSplitter:
             found = self._bare.match(block, start)
             text = found[0] if found else b""
             return TableCell(start, text.strip(b" \t")), start + len(text)
+        self._require_no_tab(block, start)
         found = self._quoted.match(block, start)
         if found is None:
             return None
@@ -136,6 +137,16 @@ class RecordSplitter:
         text = found[1].lstrip(b" \t")
         text_start = found.end(1) - len(text)
         return TableCell(text_start, text.rstrip(b" \t").replace(b'""', b'"')), end
+
+    def _require_no_tab(self, block: bytes, quote: int) -> None:
+        """Refuse a tab before a quote: other readers take the quotes behind it for text."""
+        before = quote
+        while not self._by_blanks and before and block[before - 1] in self.blanks:
+            before -= 1
+            if block[before] == 9:
+                raise MalformedRecordError(
+                    before, "a tab before quotes", "quotes right behind a delimiter"
+                )
 
     def _behind_blanks(self, block: bytes, offset: int) -> int:
         found = self._skip_blanks.match(block, offset)

@@ -38,7 +38,14 @@ def scan_json_lines(
     names: dict[str, None] = {}
     records: list[dict[str, Any]] = []
     for line, nested in found:
-        record = _flatten(nested)
+        record = dict(pairs := list(_flatten(nested)))
+        if len(record) < len(pairs):
+            again = next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+            raise source.error(
+                line,
+                found=f"two values for {again!r}",
+                expected="one, under a key or inside an object",
+            )
         names.update(dict.fromkeys(record))
         source.require_limit("columns", len(names), line=line)
         source.require_limit("rows", len(records) + 1, line=line)
@@ -96,19 +103,17 @@ def _transpose(found: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _flatten(record: dict[str, Any], depth: int = 1) -> dict[str, Any]:
-    """The object with those inside it as keys of their own.
+def _flatten(record: dict[str, Any], depth: int = 1) -> Iterator[tuple[str, Any]]:
+    """The keys and values of an object, those of objects inside it as keys of their own.
 
-    >>> _flatten({"age": 3, "at": {"town": "Ulm"}})
-    {'age': 3, 'at.town': 'Ulm'}
+    >>> list(_flatten({"age": 3, "at": {"town": "Ulm"}}))
+    [('age', 3), ('at.town', 'Ulm')]
     """
-    found: dict[str, Any] = {}
     for key, value in record.items():
         if isinstance(value, dict) and value and depth < _DEEPEST:
-            found |= {f"{key}.{name}": inner for name, inner in _flatten(value, depth + 1).items()}
+            yield from ((f"{key}.{name}", inner) for name, inner in _flatten(value, depth + 1))
         else:
-            found[key] = value
-    return found
+            yield key, value
 
 
 def _split_lists(
@@ -124,7 +129,9 @@ def _split_lists(
         values = [v for record in records if (v := record.get(name)) is not None]
         lists = bool(values) and all(map(_is_vector, values))
         if lists and len(lengths := {len(value) for value in values}) == 1:
-            columns[name] = [f"{name}.{i}" for i in range(lengths.pop())]
+            parts = [f"{name}.{i}" for i in range(lengths.pop())]
+            if names.keys().isdisjoint(parts):
+                columns[name] = parts
     if not columns:
         return records, names, []
     for record in records:
@@ -142,7 +149,7 @@ def _is_vector(value: Any) -> bool:
 def _lines(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:
     """The object of each line that is not empty, with its number."""
     for number, line in source.lines():
-        text = source.decode(line, number).removeprefix("\ufeff").strip()
+        text = source.decode(line, number).removeprefix("\ufeff" if number == 1 else "").strip()
         if text:
             yield number, _require_object(source, _load(text), text, number)
 

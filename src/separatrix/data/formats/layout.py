@@ -133,7 +133,7 @@ def detect_layout(
     if short:
         skipped = (*skipped, _add_name(records))
     width = len(records[0])
-    names = _column_names(records[0]) if header else default_names(width)
+    names = column_names(records[0]) if header else default_names(width)
     notes = note_renamed(records[0], names) if header else ()
     sample = records[header : header + 20]
     samples = ({row[i] for row in sample if i < len(row)} for i in range(width))
@@ -394,10 +394,17 @@ def _has_leading_zero(cell: str) -> bool:
     return len(cell) > 1 and cell[0] == "0" and cell.isdigit()
 
 
-def _column_names(cells: list[str]) -> tuple[str, ...]:
-    """Names from a header; a column without one is named by its position, a repeated one numbered."""
+def column_names(cells: Sequence[str]) -> tuple[str, ...]:
+    """Names from a header; a column without one is named by its position, a repeated one numbered.
+
+    >>> column_names(["a ", "a", ""])
+    ('a_2', 'a', 'x3')
+    """
     named = zip(map(clean_name, cells), default_names(len(cells)), strict=True)
-    return number_names([cell or name for cell, name in named])
+    names = [cell or name for cell, name in named]
+    order = sorted(range(len(names)), key=lambda i: names[i] != cells[i])  # names as written first
+    unique = dict(zip(order, number_names([names[i] for i in order]), strict=True))
+    return tuple(unique[i] for i in range(len(names)))
 
 
 def clean_name(name: str) -> str:
@@ -428,15 +435,12 @@ def number_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def note_renamed(cells: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Notes on names that were numbered or cleaned."""
+    """Notes on columns of the same name, blanks aside, and on names with invisible characters."""
     pairs = [(clean_name(cell), name) for cell, name in zip(cells, names, strict=True)]
     renamed = [f"{cell!r} is now {name!r}" for cell, name in pairs if cell and cell != name]
     notes = [f"columns of the same name were numbered: {', '.join(renamed)}"] if renamed else []
-    return (*notes, *note_cleaned(cells))
-
-
-def note_cleaned(names: Sequence[str]) -> list[str]:
-    """A note on names with characters that nobody sees, which were removed."""
-    hidden = [clean_name(name) for name in names if set(name) & set(INVISIBLE)]
+    hidden = [clean_name(cell) for cell in cells if set(cell) & set(INVISIBLE)]
     shown = ", ".join(map(repr, hidden[:5])) + (", ..." if len(hidden) > 5 else "")
-    return [f"invisible characters were removed from the names {shown}"] if hidden else []
+    if hidden:
+        notes.append(f"invisible characters were removed from the names {shown}")
+    return tuple(notes)

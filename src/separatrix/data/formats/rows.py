@@ -15,7 +15,7 @@ from separatrix.data.formats.arrow import add_notes, collect_columns
 from separatrix.data.formats.columns import TableContents
 from separatrix.data.formats.layout import (
     clean_name,
-    default_names,
+    column_names,
     is_value,
     note_renamed,
     number_names,
@@ -32,8 +32,7 @@ def scan_rows(
     source: ByteSource, names: Sequence[str], rows: Iterable[Sequence[Any]], **options: Any
 ) -> TableContents:
     """The columns of rows of Python values; options as for `collect_columns`."""
-    named = zip(map(clean_name, names), default_names(len(names)), strict=True)
-    unique = number_names([name or other for name, other in named])
+    unique = column_names(names)
     columns: list[list[Any]] = [[] for _ in unique]
     count = 0
     for row in rows:
