@@ -100,13 +100,6 @@ def test_an_object_of_columns_has_lists_or_objects_of_the_same_keys(found, colum
     assert _holds_columns(found) == columns
 
 
-def test_keys_that_differ_by_blanks_are_numbered_and_noted(write):
-    content = '{"c d ": 1, "c d": 5, "class": "p"}\n{"c d": 2, "class": "q"}\n'
-    found = read(write(content, "x.jsonl"))
-    assert found.features == ("c d", "c d_2")
-    assert "columns of the same name were numbered: 'c d' is now 'c d_2'" in found.notes
-
-
 def test_keys_that_differ_in_blanks_are_columns_of_their_own(write):
     text = '{"a ": 1, "b": 5, "class": "x"}\n{"a": 2, "b": 6, "class": "y"}\n'
     data = read_table(write(text, "t.jsonl"))
