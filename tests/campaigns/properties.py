@@ -227,8 +227,10 @@ def forms(number):
         return
     expected = _signless(model, outputs(plain, X))
     rtol = LOOSE if name == "float32" or (name == "sparse" and not minimises) else 1e-5
-    if rtol == LOOSE and _choice(plain) != _choice(with_form):
+    if name in ("float32", "sparse") and _choice(plain) != _choice(with_form):
         return  # scores of two cells of a search tie up to the tolerance
+    if minimises and np.abs(expected).max(initial=0.0) < 1e-6:
+        return  # scores of 0 but for rounding: margins are 1
     if "calibration" in str(model):
         rtol *= 10  # a curve fitted to scores of a loose tolerance
     if "vote" in str(model):

@@ -5,7 +5,15 @@ import hashlib
 import numpy as np
 import pytest
 
-from separatrix.data.deformed import ELASTIC, ELASTIC_BITS, UNIT, DeformedDigits, _numbers, _splines
+from separatrix.data.deformed import (
+    ELASTIC,
+    ELASTIC_BITS,
+    UNIT,
+    DeformedDigits,
+    _numbers,
+    _splines,
+    smoothed,
+)
 from separatrix.errors import DataError, ParameterError
 
 BYTES = "8d4dd1cca4e30e8b"  # the hash of 300 images: results that name a seed depend on them
@@ -113,6 +121,15 @@ def test_thicker_strokes_have_more_ink(stream):
     X = np.tile(strokes()[0], (20, 1)).astype(float)
     more = stream.images(20, 420).sum(axis=1) / X.sum(axis=1)
     assert np.corrcoef(numbers[:, -1], more)[0, 1] > 0.8
+
+
+def test_smooth_images_are_means_of_nine_pixels(stream):
+    smooth = DeformedDigits(*strokes(), smooth=True).images(0, 60)
+    np.testing.assert_array_equal(smooth, smoothed(stream.images(0, 60)))
+    wide = np.pad(stream.images(0, 60).reshape(-1, 28, 28).astype(float), ((0, 0), (1, 1), (1, 1)))
+    weights = np.outer([1, 2, 1], [1, 2, 1]) / 16
+    sums = sum(weights[i, j] * wide[:, i : i + 28, j : j + 28] for i in range(3) for j in range(3))
+    np.testing.assert_array_equal(smooth.reshape(-1, 28, 28), np.floor(sums + 0.5))
 
 
 def test_splines_add_up_to_one_everywhere():

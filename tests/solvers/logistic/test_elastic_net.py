@@ -265,3 +265,12 @@ def test_newton_steps_of_all_rounds_are_counted(max_iter):
     assert whole.n_iter <= 22
     assert whole.stop == "tol"
     assert max(whole.gap, whole.violation) <= 1e-8
+
+
+def test_second_derivatives_of_another_point_that_lead_nowhere_are_computed_again():
+    X, y = samples(3, d=12)
+    problem = ElasticNetProblem.of(X, y, np.ones(len(y)), n_classes=3, intercept=True)
+    descent = elastic_net._Descent(problem.with_penalty(1e-3, 0.0), None, FitMonitor())
+    descent._choose(np.ones(descent.theta.shape))
+    descent.H = 1e-12 * np.eye(descent.theta.size)  # steps that no halving makes short enough
+    assert descent.run(1e-6, 100).stop == "tol"

@@ -274,13 +274,18 @@ class _Descent:
             worst = float(violations(w, slope, l1).max())
             if worst <= wanted or self.n_iter >= max_iter or self.monitor.should_stop():
                 return
-            if self.H is None or not worst <= STALE * before:
+            fresh = self.H is None or not worst <= STALE * before
+            if fresh:
                 self.H = self.columns.hessian(at, *self.point.curvatures())
                 self.H.flat[:: len(w) + 1] += l2
+            assert self.H is not None
             before = worst
             step = minimise_quadratic(self.H, slope, w, l1, share=MODEL_SHARE) - w
             if not self._move(at, slope, step):
-                return
+                if fresh:
+                    return
+                self.H = None  # those of an earlier point, which do not serve here
+                continue
             self.n_iter += 1
             self.monitor.step()
 
