@@ -390,7 +390,7 @@ def test_a_margin_too_small_for_its_violation_ends_after_many_steps(monkeypatch)
         (18, 0.06, "no margin"),
     ):
         steps[:] = now
-        batch._limit_extra_steps(0, violation)
+        batch._limit_steps(0, violation, certain=False)
         assert batch.stop[0] == stop
 
 
