@@ -11,6 +11,7 @@ from separatrix import LinearDiscriminantAnalysis
 from separatrix.app import compare_file
 from separatrix.app import comparison_plan as module
 from separatrix.app.estimate import Estimate
+from separatrix.cli import experiments
 from separatrix.data.splits import Split
 from separatrix.errors import ParameterError
 from separatrix.evaluation.samples import CheckedSamples
@@ -35,6 +36,7 @@ def test_a_dry_run_of_compare_estimates_and_fits_nothing_to_all_rows(table, monk
         return Estimate(2.0, 1000, rows=len(data.y))
 
     monkeypatch.setattr(module, "estimate", estimate)
+    monkeypatch.setattr(experiments, "process_time", lambda: 0.0)  # that of all tests so far
     words = ("compare", table, "--models", "lda,knn", "--dry-run")
 
     found = run_json(*words, "--out", table.parent / "page")
