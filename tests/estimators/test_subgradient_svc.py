@@ -197,9 +197,7 @@ def test_a_weight_is_a_row_repeated_and_zero_is_no_row(samples, labels):
     repeated = SubgradientSVC("logistic", **SCALED).fit(samples[rows], labels[rows])
     np.testing.assert_allclose(weighted.iterates_, repeated.iterates_, rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(weighted.loss_curve_, repeated.loss_curve_, rtol=1e-12)
-    scaled = SubgradientSVC("logistic", **SCALED).fit(
-        samples, labels, sample_weight=1e95 * weights
-    )
+    scaled = SubgradientSVC("logistic", **SCALED).fit(samples, labels, sample_weight=1e95 * weights)
     np.testing.assert_allclose(scaled.coef_, weighted.coef_, rtol=1e-9)
 
 
