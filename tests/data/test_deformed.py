@@ -79,7 +79,7 @@ def test_another_number_or_seed_is_another_deformation(stream):
     np.testing.assert_allclose(ink, 1.0, atol=0.15)  # thicker as often as thinner
 
 
-def test_elastic_fields_move_a_pixel_by_three_quarters():
+def test_elastic_fields_move_a_pixel_by_eight_tenths():
     numbers = _numbers(np.arange(4000), 0, lambda array: array)[:, :49]
     assert numbers.min() == -128
     assert numbers.max() == 127

@@ -30,10 +30,7 @@ REST = 7  # random numbers beside the fields: rotation, stretching, shear, trans
 NUMBERS = 2 * KNOTS * KNOTS + REST  # of an image
 UNIT_BITS, UNIT = 6, 64  # of displacements and of thickness: one pixel
 # strengths chosen by the error on 20,000 originals that were neither deformed nor trained on
-ELASTIC, ELASTIC_BITS = (
-    45,
-    27,
-)  # a field times this, in 2^-27 units: 0.75 pixels, its root mean square
+ELASTIC, ELASTIC_BITS = 45, 27  # a field times this, in 2^-27 units: 0.8 pixels, root mean square
 ROTATION = 160  # in 1/1024 of a radian: at most 9 degrees
 STRETCHING = 100  # in 1/1024, also of shear: at most a tenth
 TRANSLATION = 24  # at most three eighths of a pixel

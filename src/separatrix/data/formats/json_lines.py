@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,7 +41,7 @@ def scan_json_lines(
     for line, nested in found:
         record = dict(pairs := list(_flatten(nested)))
         if len(record) < len(pairs):
-            again = next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+            [(again, _)] = Counter(name for name, _ in pairs).most_common(1)
             raise source.error(
                 line,
                 found=f"two values for {again!r}",
