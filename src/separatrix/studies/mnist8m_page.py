@@ -61,9 +61,9 @@ def _curve(results: Results, sizes: list[SizeRow]) -> Section:
     columns = ("images", "test error %", "fit s", "support vectors")
     table = Table(columns, rows, f"Gaussian gamma={options['gamma']:g}, C={options['C']:g}.")
     words = [
-        "Images beyond the originals are deformed ones: elastic fields, a little rotation and "
-        "translation, thicker and thinner strokes. Image number i is the same on every machine. Each size "
-        "starts from the coefficients of the one before."
+        "Images beyond the originals are deformed ones: elastic fields, a little rotation, stretching and "
+        "translation, thicker and thinner strokes. All images are smoothed, the test images too. Image number i "
+        "is the same on every machine. Each size starts from the coefficients of the one before."
     ]
     if options["data"] == "mnist":
         n, error, source = PUBLISHED
