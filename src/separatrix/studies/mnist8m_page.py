@@ -62,8 +62,8 @@ def _curve(results: Results, sizes: list[SizeRow]) -> Section:
     table = Table(columns, rows, f"Gaussian gamma={options['gamma']:g}, C={options['C']:g}.")
     words = [
         "Images beyond the originals are deformed ones: elastic fields, a little rotation, stretching and "
-        "translation, thicker and thinner strokes. All images are smoothed, the test images too. Image number i "
-        "is the same on every machine. Each size starts from the coefficients of the one before."
+        "translation, thicker and thinner strokes. All images are smoothed, the test images too. Image "
+        "number i is the same on every machine. Each size starts from the coefficients of the one before."
     ]
     if options["data"] == "mnist":
         n, error, source = PUBLISHED
