@@ -134,7 +134,7 @@ def records_of_runs(runs):
                 failed=len(failures),
                 first=own[0].first,
                 date=datetime.now(UTC).date().isoformat(),
-                failures=[f"{number}: {what}" for number, what in failures[:3]],
+                failures=[f"{number}: {what}" for number, what in failures[:MOST_FAILURES]],
                 end=max(run.reached for run in own),
             )
         )

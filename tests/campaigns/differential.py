@@ -10,9 +10,11 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn import discriminant_analysis as da
 from sklearn import linear_model, naive_bayes, neighbors, svm
+from sklearn.base import clone
 from sklearn.metrics import DistanceMetric
 from tests.campaigns import differential_kernels, differential_maps
 from tests.campaigns.campaign import Campaign, chosen
+from tests.campaigns.certificates import require_explained
 from tests.campaigns.drawn import Drawn
 
 import separatrix as ours
@@ -68,6 +70,11 @@ def discriminant(number):
         return
     a = drawn.fit(ours.LinearDiscriminantAnalysis(solver, shrinkage))
     b = drawn.fit(da.LinearDiscriminantAnalysis(solver=solver, shrinkage=shrinkage))
+    if shrinkage == "auto" and np.linalg.cond(b.covariance_) > 1e8:
+        # a feature that is constant in a class has a variance near 1 there, others one of scale**2: what is
+        # small beside it is cut off by scikit-learn
+        drawn.close(a.covariance_, b.covariance_, "covariances", 1e-5)
+        return
     found, expected = a.predict_proba(drawn.X), b.predict_proba(drawn.X)
     drawn.close(found, expected, f"{solver} {shrinkage}: probabilities", 1e-5)
     drawn.same_predictions(a.predict(drawn.X), b.predict(drawn.X), expected, 1e-4)
@@ -161,6 +168,10 @@ def nearest(number):
 def centroid(number):
     drawn = Drawn(number)
     drawn.weights = None
+    if not np.ptp(drawn.X, axis=0).any():  # refused by both
+        for model in (ours.NearestCentroid(), neighbors.NearestCentroid()):
+            drawn.refuses(model, "zero variance")
+        return
     a = drawn.fit(ours.NearestCentroid())
     b = drawn.fit(neighbors.NearestCentroid())
     drawn.close(a.centroids_, b.centroids_, "centroids")
@@ -250,8 +261,11 @@ def support_vectors(number):
     size = max(size, 1e3 * FLOAT32 * float(coef) * float(largest))
     # an intercept may be any of an interval where no support vector is free
     found, expected = found - np.median(found, axis=0), expected - np.median(expected, axis=0)
-    worst = np.abs(found - expected).max() / size
-    assert worst < 1e-3, f"{params}: scores differ by {worst:.2g}; {drawn}"
+    if np.abs(found - expected).max() >= 1e-3 * size:
+        met = drawn.total() > 0  # LIBSVM's support vectors are numbered without the others
+        X, y, weights = drawn.X[met], drawn.labels[met], drawn.total()[met]
+        a, b = (clone(model).fit(X, y, sample_weight=weights) for model in (a, b))
+        require_explained(a, b, X.astype(np.float64), y, weights)
 
 
 def perceptron(number):

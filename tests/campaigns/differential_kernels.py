@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from tests.campaigns.campaign import chosen
 from tests.campaigns.drawn import Drawn
+from tests.gpu.certificates import boundaries, kernel_values
 from tests.reference_loops import kernel_perceptron
 
 import separatrix as ours
@@ -54,7 +55,29 @@ def _same_scores(a, b, drawn, what, unique, factor=False):
         found, expected = (S / np.maximum(np.abs(S).max(axis=0), 1e-300) for S in (found, expected))
         apart = np.minimum(apart, np.abs(found - expected).max(axis=0))
     worst = np.where(unique, plain, apart).max()
+    if factor and worst >= 1e-3:
+        _require_lower(a, b, drawn)
+        return
     assert worst < 1e-3, f"{what}: scores differ by {worst:.2g}; {drawn}"
+
+
+def _require_lower(a, b, drawn):
+    """Coefficients of a machine with nu are feasible, and |w| for their sum is no larger than LIBSVM's.
+
+    That is what it minimises. LIBSVM's kernel rows are float32, so where |w| is small it stops early.
+    """
+    met = drawn.total() > 0  # LIBSVM's support vectors are numbered without the others
+    X, y, weights = drawn.X[met].astype(np.float64), drawn.labels[met], drawn.total()[met]
+    a, b = (clone(model).fit(X, y, sample_weight=weights) for model in (a, b))
+    for model in (a, b):  # what `boundaries` reads
+        model.C, model.class_weight_, model.multi_class = 1.0, np.ones(drawn.k), "ovo"
+    for mine, other in zip(boundaries(a, y, weights), boundaries(b, y, weights), strict=True):
+        K = kernel_values(a, X, mine.rows, mine.rows)
+        q, r = (one.coef / np.abs(one.coef).sum() for one in (mine, other))
+        over = (np.abs(q) * a.nu * mine.box.sum() - mine.box).max()
+        assert over <= 1e-9 * mine.box.max(), f"a coefficient is {over:g} above its bound; {drawn}"
+        assert abs(q.sum()) <= 1e-9, f"coefficients add up to {q.sum():g}; {drawn}"
+        assert q @ K @ q <= (1 + 1e-9) * (r @ K @ r), f"{q @ K @ q:g}, {r @ K @ r:g}; {drawn}"
 
 
 def nu_svc(number):
@@ -152,7 +175,11 @@ def fisher(number):
     X, w = drawn.X.astype(np.float64), drawn.total()
     F, y = explicit(kernel.block(X, X)), drawn.y
     ridge *= max(float((F**2).sum(axis=1).max()), 1e-300)
-    model = drawn.fit(ours.KernelFisherDiscriminant(kernel=kernel, ridge=ridge))
+    model = ours.KernelFisherDiscriminant(kernel=kernel, ridge=ridge)
+    if not np.ptp(X, axis=0).any():
+        drawn.refuses(model, "all class means are the same")
+        return
+    drawn.fit(model)
     sums = np.bincount(y, w)
     means = np.stack([w[y == c] @ F[y == c] / sums[c] for c in range(drawn.k)])
     away = F - means[y]
@@ -180,21 +207,28 @@ def _search(number, search, cell, score):
         i = int(drawn.rng.integers(len(Cs)))
         one = cell(kernel, Cs[i]).fit(drawn.X[train], drawn.labels[train])
         expected = score(one, drawn.X[test], drawn.labels[test])
-        yield table[f"split{f}_test_score"][i], expected, len(test), f"C={Cs[i]}, {drawn}"
+        held_out = one, drawn.X[test]
+        yield table[f"split{f}_test_score"][i], expected, held_out, f"C={Cs[i]}, {drawn}"
 
 
 def svc_search(number):
-    """Accuracies of `SVCCV`; a sample on the boundary may fall on either side."""
+    """Accuracies of `SVCCV`; a sample on a boundary may fall on either side."""
 
     def search(kernel, Cs):
         one = ours.SVC(kernel=kernel, tol=1e-8)
         return ours.SVCCV(Cs, estimator=one, cv=2, search_tol=None)
 
     def cell(kernel, C):
-        return svm.SVC(C=C, kernel="rbf", gamma=kernel.gamma, tol=1e-8)
+        params = {"gamma": kernel.gamma, "tol": 1e-8, "decision_function_shape": "ovo"}
+        return svm.SVC(C=C, kernel="rbf", **params)
 
-    for found, expected, n, where in _search(number, search, cell, lambda m, X, y: m.score(X, y)):
-        assert abs(found - expected) <= 1.01 / n, f"{found} instead of {expected}; {where}"
+    for found, expected, (one, X), where in _search(
+        number, search, cell, lambda m, X, y: m.score(X, y)
+    ):
+        scores = one.decision_function(X).reshape(len(X), -1)
+        unsure = 1.01 * (np.abs(scores).min(axis=1) < 1e-6).sum() + 0.01
+        wrong = abs(found - expected) * len(X)
+        assert wrong <= unsure, f"{found} instead of {expected}; {where}"
 
 
 def logistic_search(number):

@@ -67,6 +67,15 @@ class Drawn:
         model.sure = not any(issubclass(one.category, ConvergenceWarning) for one in caught)
         return model
 
+    def refuses(self, model, words):
+        """The model refuses the problem, for a reason that has these words in it."""
+        try:
+            self.fit(model)
+        except ValueError as error:
+            assert words in str(error), f"{error}; {self}"
+            return
+        raise AssertionError(f"{type(model).__name__} does not refuse; {self}")
+
     def same_predictions(self, a, b, scores, margin=1e-6):
         """Equal predictions but where the best two scores tie."""
         best = np.sort(np.asarray(scores, dtype=np.float64), axis=1)

@@ -124,3 +124,15 @@ def test_one_class_has_no_axis():
     )
     with pytest.raises(DataError, match="has met one class only"):
         model.predict(NOISY)
+
+
+def test_equal_samples_lie_nowhere_whatever_the_sums_leave():
+    """Their weighted means differ by rounding: that is no scatter between classes."""
+    rng = np.random.default_rng(0)
+    for value in (-1e-4, 0.3, 1e8):
+        for n in (19, 30, 50):
+            same, weights = np.full((n, 1), value), rng.uniform(0.1, 3.0, size=n)
+            model = FisherDiscriminant(ridge=1e-30 * value**2).fit(
+                same, np.arange(n) % 2, sample_weight=weights
+            )
+            assert not model.scatter_ratio_.any()

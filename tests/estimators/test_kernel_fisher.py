@@ -123,3 +123,15 @@ def test_an_indefinite_kernel_and_classes_with_one_mean_are_refused():
         KernelFisherDiscriminant(kernel="sigmoid", gamma=1.0).fit(X, Y)
     with pytest.raises(DataError, match="all class means are the same"):
         KernelFisherDiscriminant(kernel="linear").fit(np.zeros((4, 2)), [0, 0, 1, 1])
+
+
+def test_equal_samples_are_refused_whatever_the_sums_leave():
+    """Their class means differ by rounding, which once passed for an axis with a probability of 0.999."""
+    for n in range(8, 80):
+        y = (np.arange(n) < n // 2).astype(int)
+        for value in (1.0, 0.3, 1e-8):
+            X = np.full((n, 1), value, dtype=np.float32)
+            kernel = Polynomial(2, gamma=1.0 / value**2, coef0=1.0)
+            model = KernelFisherDiscriminant(kernel=kernel, ridge=4.0)
+            with pytest.raises(DataError, match="all class means are the same"):
+                model.fit(X, y)

@@ -222,3 +222,24 @@ def test_the_search_names_parameters_whose_best_value_is_an_end_of_the_grid(tmp_
     search = KernelLogisticRegressionCV([1e-3, 1e-2], gammas=[1e-4, 0.1, 50.0], cv=3)
     assert search.fit(X, SPECIES).edges_ == {"C": "largest"}
     assert load(save(search, tmp_path / "search.model")).edges_ == {"C": "largest"}
+
+
+@pytest.mark.parametrize("value", [1.0, -0.3])
+@pytest.mark.parametrize("C", [0.01, 10.0])
+def test_equal_samples_have_the_shares_of_the_classes(value, C):
+    """The bias explains all of them; a gap of rounding alone must not pass for an indefinite kernel."""
+    for n in range(20, 40):
+        X, y = np.full((n, 2), value), (np.arange(n) % 3 == 0).astype(int)
+        model = KernelLogisticRegression(C=C, gamma=0.1).fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [0, 2])
+def test_kernel_values_of_1e16_have_a_factor(seed):
+    """Beside them 1 / C is below rounding, and the sums over the classes are singular."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(20) % 4
+    X = 1e8 * (rng.normal(size=(20, 3)) + 4.0 * rng.normal(size=(4, 3))[y])
+    model = KernelLogisticRegression(C=100.0, kernel="linear").fit(X, y)
+    assert model.score(X, y) > 0.7

@@ -259,6 +259,7 @@ def solve_fisher(moments: Moments, ridge: float) -> FisherFit:
     C.flat[:: len(C) + 1] += ridge / total
     T = inverse_root(C)
     apart = np.sqrt(moments.weight[met])[:, None] * (moments.mean[met] - moments.grand_mean)
+    apart[:, ~varying(moments)] = 0.0  # means of equal values differ by rounding
     _, s, Vt = svd(apart @ T, full_matrices=False)
     axes = signed(T @ Vt[: len(met) - 1].T, moments.mean[met[-1]] - moments.mean[met[0]])
     between = s[: axes.shape[1]] ** 2

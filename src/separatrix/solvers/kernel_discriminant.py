@@ -10,6 +10,7 @@ from scipy.linalg import cho_solve, eigh
 from separatrix.runtime.interruptible import lower_cholesky
 from separatrix.types import Codes, Matrix, Vector
 
+EPSILON = float(np.finfo(np.float64).eps)
 FLAT = 1e-12  # of the largest ratio: below, the class means do not differ along an axis
 
 
@@ -60,10 +61,11 @@ def solve_kernel_fisher(
     K *= root
     K *= root[:, None]
     QK, JK = Q @ K, J @ K
+    noise = EPSILON * float(np.trace(K)) / ridge  # of the sums in JK B': J has rows of length 1
     V = _solve_within(K, Q, QK, JK, ridge)  # H Phi (S_w + lambda I)^-1 Phi'J', transposed
     B = (J - V) / ridge
     theta, Z = eigh(JK @ B.T)
-    kept = np.flatnonzero(theta > FLAT * max(theta[-1], 0.0))[::-1][: n_classes - 1]
+    kept = np.flatnonzero(theta > max(FLAT * theta[-1], noise))[::-1][: n_classes - 1]
     theta = theta[kept]
     Z = (np.sqrt(total / theta) * Z[:, kept]).T  # a'(S_w + lambda I) a = z' JK B' z = total
     axes = Z @ B

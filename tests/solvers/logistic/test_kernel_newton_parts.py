@@ -27,10 +27,38 @@ def test_kernel_products_are_counted_and_tiles_cover_all_rows(monkeypatch):
 
 
 def test_values_of_C_grow_by_tens_from_where_newton_is_safe():
-    gram = HeldGram(np.diag([2.0, 5.0]))  # safe up to 10 / 5
-    assert kernel_newton._stages(2.0, gram) == [2.0]
-    assert kernel_newton._stages(0.5, gram) == [0.5]
-    np.testing.assert_allclose(kernel_newton._stages(150.0, gram), [1.5, 15.0, 150.0])
+    assert kernel_newton._stages(2.0, largest=5.0) == [2.0]  # safe up to 10 / 5
+    assert kernel_newton._stages(0.5, largest=5.0) == [0.5]
+    np.testing.assert_allclose(kernel_newton._stages(150.0, largest=5.0), [1.5, 15.0, 150.0])
+
+
+def test_the_largest_kernel_value_of_a_sample_is_known():
+    assert kernel_newton._Products(HeldGram(np.diag([2.0, 5.0]))).largest == 5.0
+
+
+def test_rounding_of_a_form_is_bounded_by_its_terms():
+    products = kernel_newton._Products(HeldGram(np.diag([2.0, 5.0])))
+    U, V = np.array([[1.0, -2.0], [3.0, 0.0]]), np.array([[4.0, 1.0], [0.0, -1.0]])
+    bound = products.rounding(U, V, np.dtype(np.float64))
+    assert bound == pytest.approx(2.0**-52 * 5.0 * (3.0 * 5.0 + 3.0 * 1.0), rel=1e-12)
+
+
+@pytest.mark.parametrize(("rounding", "stop"), [(1e-18, ""), (1.0, "indefinite")])
+def test_a_curvature_below_0_by_rounding_is_no_indefinite_kernel(rounding, stop):
+    """The matrix of ones minus a little: the bias takes all of it but the little."""
+    n = 6
+    gram = HeldGram(np.ones((n, n)) - rounding * np.eye(n))
+    hessian = kernel_newton._Hessian.of(
+        np.full((1, n), 0.5) * np.array([1, -1, 1, -1, 1, -1]),
+        np.array([0, 1, 0, 1, 0, 1]),
+        np.ones(n),
+    )
+    KE = np.arange(n, dtype=float)[None]
+    L = np.ones((n, 1))
+    _, found = kernel_newton._conjugate_gradients(
+        kernel_newton._Products(gram), hessian, KE, 1e-30, L, 1e-9, FitMonitor()
+    )
+    assert found == stop
 
 
 @pytest.mark.parametrize("k", [1, 3])

@@ -29,6 +29,7 @@ FORCING = 1e-3  # share of the residual that a Newton step leaves at most
 BIAS_TOL = 1e-14  # of the weight of all samples: what the gradient for the bias may be
 STAGE_FROM = 10.0  # C times the largest k(x, x) up to which Newton steps begin at 0
 STAGE_TOL = 0.1  # relative gap at which the next value of C begins
+EPSILON = float(np.finfo(np.float64).eps)
 NEGATIVE = 1e-6  # of the terms of EKE': below minus this it is no rounding error
 
 
@@ -101,7 +102,7 @@ def solve_kernel_logistic(
     L = _nystroem(gram, np.flatnonzero(weights), int((SHARE * len(y) / p) ** 0.5) + 1)
     n_iter = 0
     bias: Vector = np.zeros(p)
-    for stage in _stages(C, gram) if start is None else [C]:
+    for stage in _stages(C, products.largest) if start is None else [C]:
         loss, wanted_gap = _Loss(y, weights, stage), tol if stage == C else STAGE_TOL
         now, gap, steps, stop = _descend(
             products, loss, loss.at(A, F, bias), L, wanted_gap, max_iter - n_iter, monitor
@@ -118,9 +119,9 @@ def solve_kernel_logistic(
     )
 
 
-def _stages(C: float, gram: Gram) -> list[float]:
+def _stages(C: float, largest: float) -> list[float]:
     """Values of C from a small one on, each ten times the last: far from the end Newton steps overshoot."""
-    first = STAGE_FROM / max(float(np.max(gram.diagonal())), 1e-300)
+    first = STAGE_FROM / max(largest, 1e-300)
     steps = int(np.ceil(np.log10(max(C / first, 1.0))))
     return [C / 10.0**step for step in range(steps, 0, -1)] + [C]
 
@@ -163,8 +164,9 @@ def _gap(products: _Products, now: _Point, C: float) -> tuple[float, Matrix, boo
     E = now.A - wanted
     square = float(np.vdot(E, now.F - K_wanted))
     size = float(np.vdot(np.abs(E), np.abs(now.F) + np.abs(K_wanted)))
+    lost = products.rounding(E, np.abs(now.A) + np.abs(wanted), np.dtype(np.float64))
     gap = square / (2.0 * C) / max(1.0, now.objective)
-    return gap, K_wanted, square < -NEGATIVE * size
+    return gap, K_wanted, square < -NEGATIVE * size - lost
 
 
 def _reason(
@@ -190,6 +192,7 @@ class _Products:
     def __init__(self, gram: Gram) -> None:
         self.gram, self.count = gram, 0
         self.matrix = gram.matrix if isinstance(gram, HeldMatrix) else None
+        self.largest = float(np.max(gram.diagonal()))
 
     def __call__(self, V: Matrix) -> Matrix:
         """V K."""
@@ -199,6 +202,11 @@ class _Products:
             return (V @ self.matrix).astype(np.float64, copy=False)
         n = V.shape[1]
         return self._sum(V, rows_that_fit(8 * n, TILE_BYTES), self.gram.dtype)
+
+    def rounding(self, U: Matrix, V: Matrix, dtype: np.dtype[Any]) -> float:
+        """What rounding may add to UKV', with sums in that precision."""
+        sizes = np.abs(U).sum(axis=1) @ np.abs(V).sum(axis=1)
+        return float(np.finfo(dtype).eps * self.largest * sizes)
 
     def exact(self, V: Matrix) -> Matrix:
         """V K, summed in float64."""
@@ -319,7 +327,9 @@ class _Hessian(NamedTuple):
             for other in range(c + 1):  # cho_factor reads the lower triangle
                 own, others = slice(c * r, (c + 1) * r), slice(other * r, (other + 1) * r)
                 N[own, others] = (L.T * self._entries(c, other)) @ L
-        N.flat[:: p * r + 1] += ridge
+        # entries are differences of terms of this size: below their rounding, N may have no factor
+        size = float((self.outer**2 @ L**2).max(initial=0.0))
+        N.flat[:: p * r + 1] += max(ridge, p * r * EPSILON * size)
         factor = cho_factor(N, lower=True, overwrite_a=True, check_finite=False)
 
         def apply(v: Matrix) -> Matrix:
@@ -372,10 +382,12 @@ def _conjugate_gradients(
     for _ in range(CG_STEPS):
         if monitor.should_stop():
             return v, "stopped"
-        curved = ridge * direction + hessian.root_t(products(hessian.root(direction)))
+        along = hessian.root(direction)
+        curved = ridge * direction + hessian.root_t(products(along))
         curvature = float(np.vdot(direction, curved))
         if curvature <= 0.0:
-            return v, "indefinite"
+            negative = curvature < -products.rounding(along, along, products.gram.dtype)
+            return v, "indefinite" if negative else ""
         size = rz / curvature
         v += size * direction
         r -= size * curved
