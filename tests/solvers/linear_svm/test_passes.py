@@ -156,18 +156,22 @@ class PlainWeights:
 
     def end_pass(self, size):
         self.last, self.seen = self.seen, ()
+        total = self.total()
         if self.first == np.inf:
-            self.first = sum(self.last)
+            self.first = total
         self.before = max(self.last, default=0.0)
-        if sum(self.last) <= self.share * self.first:
+        if total <= self.share * self.first:
             if size == len(self.w):
                 return True, size
             self.before = np.inf
             return False, len(self.w)
         return False, size
 
+    def total(self):
+        return np.cumsum([0.0, *self.last])[-1]  # in order; Python's own sum is more exact
+
     def state(self):
-        bounds = self.before, sum(self.last), max(self.last, default=0.0), self.first
+        bounds = self.before, self.total(), max(self.last, default=0.0), self.first
         return bounds, self.w, self.slack
 
 
@@ -202,8 +206,8 @@ def test_passes_over_dual_variables(ridge, bias_step):
         n = int(rng.integers(2, 7))
         X, y = rows_of_ones(rng, n), rng.choice([-1.0, 1.0], n)
         cap = rng.choice([0.5, 1.0, 2.0], n) if ridge == 0 else np.full(n, np.inf)
-        squares = (X**2).sum(axis=1) + bias_step + ridge
-        facts = np.stack([y, cap, np.full(n, ridge), squares], axis=1)
+        curvature = 2.0 ** np.ceil(np.log2((X**2).sum(axis=1) + bias_step + ridge))  # exact steps
+        facts = np.stack([y, cap, np.full(n, ridge), curvature], axis=1)
         a = np.minimum(rng.choice([0.0, 0.25, 4.0], n), np.where(np.isinf(cap), 0.5, cap))
         w, b = rng.choice([-1.0, -0.5, 0.0, 0.5], 4), rng.choice([-0.5, 0.0, 0.5, 1 + 2.0**-42], 1)
         tol = rng.choice([0.0, 0.125, 0.5, 1.0])
@@ -241,6 +245,16 @@ def test_passes_over_rows_of_several_classes(k, bias_step):
     assert {over for over, _ in ends} == {True, False}
 
 
+def test_a_pass_that_left_out_all_rows_brings_them_back():
+    X, facts = np.eye(2), np.array([[1.0, 1.0, 0.0, 1.0], [-1.0, 1.0, 0.0, 1.0]])
+    w, b, a = np.zeros(2), np.zeros(1), np.zeros(2)
+    state = DescentState.start(np.arange(2), [-5.0, -np.inf, -np.inf, np.inf], 1)
+    assert not dual_descent._passes(rows_of(X), facts, 0.0, 1.0, w, b, a, state, 9, 2)
+    assert state.progress.tolist() == [0, 2, 1]
+    assert state.bounds.tolist() == [np.inf, -np.inf, -np.inf, np.inf]
+    assert not a.any()
+
+
 def columns_problem(rng, n, d):
     """A problem of small whole numbers, its dense samples among it."""
     X = rng.integers(-2, 3, (n, d)).astype(float)
@@ -269,6 +283,21 @@ def test_passes_over_weights_with_an_l1_penalty():
                     state, (w, slack), d, seed, max_iter=int(rng.integers(1, 9)))
         )  # fmt: skip
     assert {over for over, _ in ends} == {True, False}
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+@pytest.mark.parametrize(("before", "left_out"), [(0.5, False), (0.49, True)])
+def test_a_weight_at_zero_is_left_out_if_its_slope_is_far_within_the_penalty(
+    side, before, left_out
+):
+    """A slope of 0.5 or -0.5 under a penalty of 1: the nearer bound is 0.5 away."""
+    one = np.ones(1)
+    parts = one, np.zeros(1, np.int64), np.array([0, 1])
+    problem = l1_penalty.ColumnProblem(*parts, side * one, 0.25 * one, one, 0.25 * one)
+    state = DescentState.start(np.arange(1), [before, 0.0, 0.0, np.inf], 1)
+    met_tol = l1_penalty._passes(problem, 0.5, np.zeros(1), np.ones(1), state, 9, 1)
+    assert met_tol != left_out  # only a pass over all weights ends the descent
+    assert state.progress.tolist() == [0, 1, 1]
 
 
 def test_derivatives_are_those_of_the_squared_hinge():

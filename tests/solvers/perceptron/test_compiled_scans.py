@@ -218,7 +218,7 @@ def test_a_block_of_a_projectron_adds_rows_or_their_projections(rule, scale):
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         n, p, budget, met = 8, int(rng.integers(2, 4)), int(rng.integers(1, 5)), 5
-        Z = rng.integers(-1, 2, (n, 3)) + 0.0
+        Z = rng.normal(size=(n, 3))  # real: after a projection rounding would decide about 0
         Z[4] = Z[1] + 0.01 * rng.normal(size=3)  # nearly the same row, within a thousandth
         Z[5] = Z[2] + 0.3 * rng.normal(size=3)
         K = scale * (Z @ Z.T) + scale * 1e-5 * np.eye(n)
