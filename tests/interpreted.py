@@ -74,8 +74,18 @@ def power_of_2(whole):
     return 2.0**whole
 
 
+class Word(int):
+    """64 bits, whose shifts take their count modulo 64, as those of processors do."""
+
+    def __rshift__(self, count):
+        return Word(int(self) >> (int(count) & 63))
+
+    def __xor__(self, other):
+        return Word(int(self) ^ int(other))
+
+
 def bits_of(value):
-    return struct.unpack("<q", struct.pack("<d", value))[0]
+    return Word(struct.unpack("<q", struct.pack("<d", value))[0])
 
 
 def float_of(bits):

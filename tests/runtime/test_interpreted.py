@@ -165,6 +165,7 @@ def test_bits_of_numbers(value):
         interpreted.first_bit(mask),
     )
     assert interpreted.first_bit(np.uint64(1 << 63)) == 63
+    assert (bits >> 63, bits >> 64, bits ^ (bits >> 64)) == (-(bits < 0), bits, 0)
 
 
 @pytest.mark.parametrize("kind", range(4))

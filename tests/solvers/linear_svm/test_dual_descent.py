@@ -141,3 +141,13 @@ def test_balanced_variables_are_feasible_and_no_larger():
     assert even @ y == pytest.approx(0.0, abs=1e-12)
     assert (even <= a).all()
     np.testing.assert_array_equal(balance(np.zeros(3), np.array([1.0, -1.0, 1.0])), np.zeros(3))
+
+
+def test_products_with_sparse_samples_are_those_of_dense_ones():
+    X, _ = made(7, n=6, d=4)
+    X[X < 0.2] = 0.0
+    for c in (np.array([1.0, 0.0, 2.0, -1.0, 0.5, 1.0]), np.zeros(6)):
+        np.testing.assert_allclose(LinearSamples.of(csr_array(X)).combine(c), X.T @ c, atol=1e-14)
+        np.testing.assert_allclose(LinearSamples.of(X).combine(c), X.T @ c, atol=1e-14)
+    w = np.array([1.0, -2.0, 0.0, 0.5])
+    np.testing.assert_allclose(LinearSamples.of(csr_array(X)).times(w), X @ w, atol=1e-14)

@@ -107,3 +107,53 @@ def test_the_line_search_ends_where_the_slope_is_all_but_gone():
     assert length > 0
     assert abs(slope(length)) <= 0.1 * abs(slope(0.0))
     assert module.line_length(raw, 2.0 * dz, dz, cap, linear + 6.0, 0.1) == 0.0
+
+
+def plain_length(raw, rate, dz, cap, linear, quadratic):
+    """Newton's method on the slope, within brackets: doubled while there is no upper one, else halved."""
+
+    def slope(s):
+        force = raw - s * rate
+        bends = (force >= 0.0) & (force <= cap)
+        value = linear + s * quadratic - np.clip(force, 0.0, cap) @ dz
+        return value, quadratic + (rate * dz)[bends].sum()
+
+    first = -slope(0.0)[0]
+    low, high, s = 0.0, np.inf, 1.0
+    if first <= 0.0:
+        return 0.0
+    for _ in range(99):
+        value, bend = slope(s)
+        if abs(value) <= module.LINE * first:
+            return s
+        low, high = (low, s) if value > 0 else (s, high)
+        s = s - value / bend if bend > 0.0 else np.nan
+        if not low < s < high:
+            s = 2.0 * low if high == np.inf else 0.5 * (low + high)
+    return low
+
+
+def test_the_line_search_takes_newtons_steps_within_brackets():
+    one = np.ones(1)
+    # flat, then rising to a slope of 1, then flat again: no step of Newton's helps on the flat parts
+    for reach in np.geomspace(0.3, 60.0, 40):
+        given = reach * one, one, one, 3.0 * one, 1.0, 0.0
+        assert module.line_length(*given) == pytest.approx(plain_length(*given), rel=1e-12)
+    for linear in (-10.0, -1.0, -0.5, 0.0, 0.5):
+        for quadratic in (0.0, 0.25, 0.5, 11.0):
+            given = np.zeros(1), one, np.zeros(1), one, linear, quadratic
+            assert module.line_length(*given) == pytest.approx(plain_length(*given), rel=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n = int(rng.integers(1, 5))
+        raw, dz, cap = rng.integers(-2, 5, n) / 2.0, rng.integers(-2, 3, n) / 2.0, rng.random(n)
+        cap = np.where(rng.random(n) < 0.3, np.inf, cap)
+        given = raw, rng.choice([0.5, 2.0]) * dz, dz, cap, *rng.choice([[-2.0, 0.1], [0.5, 0.0]])
+        assert module.line_length(*given) == pytest.approx(plain_length(*given), rel=1e-9)
+
+
+def test_a_slope_that_is_a_tenth_of_the_first_ends_the_line_search():
+    nothing = np.zeros(1)
+    assert module.line_length(nothing, nothing, nothing, nothing, -10.0, 11.0) == 1.0
+    # a slope that never rises: doubled to the end
+    assert module.line_length(nothing, nothing, nothing, nothing, -1.0, 0.0) == 2.0**98

@@ -25,11 +25,14 @@ def slopes(s, own):
     return p
 
 
-def plain(X, y, weights, p, C, intercept):
-    """Weights after every sample, in a loop; their average with weights 1, 2, 3, ..."""
+def plain(X, y, weights, p, C, intercept, begin=0, start=None):
+    """Weights after every sample, in a loop; their average with weights 1, 2, 3, ...
+
+    begin: how many samples a fit had met that gave the weights and biases `start`.
+    """
     d = X.shape[1]
-    W, b = np.zeros((p, d)), np.zeros(p)
-    met, total, past = 0, 0.0, []
+    W, b = start or (np.zeros((p, d)), np.zeros(p))
+    met, total, past = begin, 0.0, [np.column_stack([W, b])] * begin
     every = max(1, d // DENSE)
     for x, own, v in zip(X, y, weights, strict=True):
         if v == 0:
@@ -37,8 +40,8 @@ def plain(X, y, weights, p, C, intercept):
         met += 1
         square = x @ x + intercept
         total += v * square
-        rate = STEP / (total / met * np.sqrt(1.0 + met / (WARM * d)))
-        step = v * min(rate, LARGEST / (v * square))
+        rate = STEP / (max(total / (met - begin), 1e-300) * np.sqrt(1.0 + met / (WARM * d)))
+        step = v * min(rate, LARGEST / max(v * square, 1e-300))
         g = slopes(W @ x + b, own)
         W, b = W - step * np.outer(g, x), b - step * g * intercept
         if np.isfinite(C) and met % every == 0:
@@ -70,3 +73,28 @@ def test_a_stream_is_learned_as_the_formulas_say(sparse, classes, C, intercept):
     np.testing.assert_allclose(state.online.b, b, rtol=1e-9, atol=1e-12)
     found = np.column_stack(state.average())
     np.testing.assert_allclose(found, average, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 3])
+@pytest.mark.parametrize("C", [np.inf, 1.0, 1e-3])
+@pytest.mark.parametrize("begin", [0, 4])
+def test_a_stream_after_a_fit_with_samples_of_zeros_and_of_all_sizes(p, C, begin):
+    """A strong prior halves the weights at most; a long sample moves its score by LARGEST at most."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-2, 3, (12, 2)) * rng.choice([0.5, 1.0, 8.0], (12, 1))
+        X[:2] = 0.0
+        y, weights = rng.integers(0, max(2, p), 12), rng.choice([0.0, 0.5, 1.0, 3.0], 12)
+        intercept = bool(seed % 2)
+        start = rng.normal(size=(p, 2)), rng.normal(size=p) * intercept
+        wanted = plain(X, y, weights, p, C, intercept, begin, start)
+        state = learn_from_stream(
+            StreamState.after(begin, *start), rows_of(X), y, weights,
+            (X**2).sum(axis=1) + intercept, C=C, intercept=intercept,
+        )  # fmt: skip
+        np.testing.assert_allclose(state.online.W, wanted[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(state.online.b, wanted[1], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            np.column_stack(state.average()), wanted[2], rtol=1e-9, atol=1e-12
+        )
+        assert (state.met, state.begin) == (begin + np.count_nonzero(weights), begin)

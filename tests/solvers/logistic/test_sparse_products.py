@@ -32,11 +32,11 @@ def test_products_are_those_of_dense_samples(p, kind):
     np.testing.assert_array_equal(gradient[:, 9], 1.0)
 
 
-def test_moments_of_some_features_are_those_of_dense_samples():
+@pytest.mark.parametrize("head", [[2, 3, 7, 9], [2, 3, 7], [0, 8], [9]])  # 9: the intercept
+def test_moments_of_some_features_are_those_of_dense_samples(head):
     X, weights = sparse_samples(40, 9), np.random.default_rng(1).random(40)
-    head = np.array([2, 3, 7, 9])  # 9: the intercept
     position = np.full(10, -1)
-    position[head] = np.arange(4)
+    position[head] = np.arange(len(head))
 
     found = head_moments(Block(X, np.zeros(40, int), weights), position=position)
 
