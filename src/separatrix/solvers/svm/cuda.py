@@ -319,6 +319,9 @@ class _Round:
         before, tols, left = b.clone(), self.limits[0], self.limits[1].long()
         diagonal = batch.gram.diagonal()[of_matrix.long()]
         for part in batch.that_fit(of_matrix):
+            if part.start and batch.monitor.should_stop():  # the others stay as they were
+                self.found[2, part.start :] = 0.0
+                break
             storage, slots = batch.gram.load_rows(batch.distinct(of_matrix[part]))
             self.found[2, part] = solve_tiles(
                 gather_tiles(storage, slots, of_matrix[part]), diagonal[part],
