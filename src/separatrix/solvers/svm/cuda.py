@@ -51,7 +51,8 @@ Tensor = Any
 WORKING_SET = 2048
 SMALLEST_SET = 16
 SINGLE = 3e-5  # tolerance of a tile, for errors of size 1, down to which it is solved in float32
-STEPS_AT_ONCE = 20_000  # of a tile: some 50 ms on a GPU
+STEPS_AT_ONCE, LEAST_STEPS = 20_000, 2000  # of a tile: some 50 ms on a GPU
+TILES_AT_ONCE = 256  # that a GPU solves at the same time: of more, each takes fewer steps in a round
 STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
@@ -137,7 +138,7 @@ class DeviceBatch:
             self.single = self.gram.dtype == np.float32 and bool(
                 (coarse & ~self.double[active]).all()
             )
-            left = np.minimum(self.rule.max_iter - self.n_iter[active], STEPS_AT_ONCE)
+            left = np.minimum(self.rule.max_iter - self.n_iter[active], _most_steps(len(active)))
             now.advance(np.stack([inner, left]), self.single)
             self.rounds += 1
 
@@ -352,6 +353,11 @@ def solve_in_groups(
     size = rows_that_fit(state, free_bytes(gram.device) // 2)
     groups = (problems[part] for part in row_blocks(len(problems), size))
     return [fit for group in groups for fit in batch(gram, layouts, group, rule, monitor).run()]
+
+
+def _most_steps(problems: int) -> int:
+    """Steps of each of so many problems in a round, which takes a few tenths of a second at most."""
+    return max(LEAST_STEPS, min(STEPS_AT_ONCE, STEPS_AT_ONCE * TILES_AT_ONCE // problems))
 
 
 def _largest_set(gram: Any) -> int:
