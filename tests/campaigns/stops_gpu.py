@@ -247,6 +247,10 @@ TIMED = {  # fits that have a time limit
     ),
     "LinearSVC": fit(f"LinearSVC(C=10.0, dual=False, {SLOW} ...)", (1_000_000, 1000), 20),
 }
+TRAINED_ON_THE_CPU = (
+    *("NuSVC()", "OneClassSVM()", "KernelFisherDiscriminant()", "KernelLogisticRegression()"),
+    "KernelLogisticRegressionCV(Cs=[1.0], cv=2)",
+)
 WORKS = {
     **TIMED,
     "SVC, predict": use("SVC(C=0.01, gamma=0.005)", "predict", 50_000, 2_000_000, 200, 10),
@@ -268,17 +272,8 @@ WORKS = {
     "GridSearchCV of SVC": grid_search,
     "evaluate of KernelPerceptron": study,
     "DeformedDigits": deform,
-    "predictions of NuSVC, OneClassSVM, KernelLogisticRegression, KernelFisherDiscriminant": in_turn(
-        *(
-            use(call, "predict", 300, 1_000_000, 50, device="cpu")
-            for call in (
-                "NuSVC()",
-                "OneClassSVM()",
-                "KernelLogisticRegression()",
-                "KernelLogisticRegressionCV(Cs=[1.0], cv=2)",
-                "KernelFisherDiscriminant()",
-            )
-        )
+    "predictions of models of the CPU": in_turn(
+        *(use(call, "predict", 300, 1_000_000, 50, device="cpu") for call in TRAINED_ON_THE_CPU)
     ),
     "LogisticRegression, from NumPy": fit(
         f"LogisticRegression(C=1e9, {SLOW} ...)", (1_000_000, 500), 2, of=in_memory

@@ -52,7 +52,9 @@ WORKING_SET = 2048
 SMALLEST_SET = 16
 SINGLE = 3e-5  # tolerance of a tile, for errors of size 1, down to which it is solved in float32
 STEPS_AT_ONCE, LEAST_STEPS = 20_000, 2000  # of a tile: some 50 ms on a GPU
-TILES_AT_ONCE = 256  # that a GPU solves at the same time: of more, each takes fewer steps in a round
+TILES_AT_ONCE = (
+    256  # that a GPU solves at the same time: of more, each takes fewer steps in a round
+)
 STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
@@ -209,12 +211,13 @@ class DeviceBatch:
             far = close & (_relative_gaps(primal, dual) > self.gaps[active])
             inner = np.where(far, 0.2 * violation, inner)
         flat, meeting = self._unpromising(active, steps)
+        stopped = self.monitor.should_stop()  # then a problem without a step may have had no turn
         reasons = {
             "tol": met & ~far,
-            "stalled": flat,
+            "stalled": flat & (not stopped),
             "not separable": meeting,
             "max_iter": self.n_iter[active] >= self.rule.max_iter,
-            "stopped": np.full(len(active), self.monitor.should_stop()),
+            "stopped": np.full(len(active), stopped),
         }
         self.stop[active] = np.select(list(reasons.values()), list(reasons), "")
         self._report_progress(active, violation)

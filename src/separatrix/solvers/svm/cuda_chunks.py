@@ -106,6 +106,7 @@ class ChunkedBatch(DeviceBatch):
     def _is_late(self) -> bool:
         """Whether the time left is only enough to bring the errors of all rows up to date."""
         left = self.monitor.seconds_left()
+        self._late |= self.monitor.should_stop()
         if left < np.inf:
             support = torch.zeros_like(self.near)
             support[self.layouts.columns[self.layout].long()[self.all.b != 0]] = True
