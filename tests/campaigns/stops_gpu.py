@@ -81,13 +81,14 @@ class Fit(NamedTuple):
         return self._replace(model=clone(self.model).set_params(**limits))
 
 
-def fit(call, shape, classes=2, *, small="", of=drawn, **how):
-    """Fits of a model; `small` are its other parameters for few rows."""
+def fit(call, shape, classes=2, *, small=("", ""), of=drawn, **how):
+    """Fits of a model; `small` are its other parameters for few rows, on torch's CPU and on a GPU."""
 
     def begin(few):
         n, d = (few_rows(classes), min(FEATURES, shape[1])) if few else shape
         X, y = of(n, d, classes, **how)
-        return Fit(make(call.replace("...", f"{small if few else ''} device='cuda'")), X, y)
+        other = small[0 if is_small() else 1] if few else ""
+        return Fit(make(call.replace("...", f"{other} device='cuda'")), X, y)
 
     return begin
 
@@ -134,7 +135,6 @@ def use(call, method, rows, queries, d, classes=2, *, device="cuda"):
         Q, _ = drawn(m + 1, width, classes)
         given = (X, y) if device == "cuda" else (X.cpu().numpy(), y.cpu().numpy())
         model = make(call).set_params(device=device).fit(*given)
-        model.set_params(device="cuda")
         work = getattr(model, method)
         work(Q[:100])  # what a model keeps on the GPU
         return partial(work, Q)
@@ -195,7 +195,8 @@ def study(few):
 HARD = "C=1e6, gamma=0.01, tol=1e-9,"
 LONG = "max_iter=10**6,"
 SLOW = "tol=1e-14, max_iter=10**6,"
-CHUNKED = "cache_size=2,"  # MB, in which few kernel rows fit
+CACHED = tuple(f"cache_size={size}, max_iter=10**9," for size in (8, 400))  # MB: a part of the rows
+CHUNKED, CHUNKED_BYTES = ("cache_size=2,",) * 2, ("cache_size=2,", "cache_size=32,")  # few rows
 TIMED = {  # fits that have a time limit
     "SVC, matrix held": fit(f"SVC({HARD} ...)", (60_000, 20)),
     "SVC, pairs of ten classes": fit(f"SVC({HARD} ...)", (60_000, 100), 10),
@@ -203,9 +204,7 @@ TIMED = {  # fits that have a time limit
     "SVC, absolute distances": fit(
         "SVC(C=1e4, kernel=Laplacian(0.01), tol=1e-8, ...)", (110_000, 400)
     ),
-    "SVC, cached rows": fit(
-        f"SVC({HARD} ...)", (300_000, 200), 10, small="cache_size=8, max_iter=10**9,"
-    ),
+    "SVC, cached rows": fit(f"SVC({HARD} ...)", (300_000, 200), 10, small=CACHED),
     "SVC, chunks": fit(
         "SVC(C=100.0, gamma=0.02, tol=1e-4, ...)", (1_000_000, 50), apart=2.0, small=CHUNKED
     ),
@@ -214,7 +213,7 @@ TIMED = {  # fits that have a time limit
         (1_000_000, PIXELS),
         10,
         of=images,
-        small=CHUNKED,
+        small=CHUNKED_BYTES,
     ),
     "SVC, calibrated": fit(f"SVC({HARD} calibration='sigmoid', ...)", (40_000, 50), 4),
     "SVCCV": fit(
@@ -229,7 +228,9 @@ TIMED = {  # fits that have a time limit
         f"KernelPerceptron(Gaussian(0.001), multi_class='ovo', {LONG} ...)", (60_000, 100), 10
     ),
     "KernelPerceptron, cached rows": fit(
-        f"KernelPerceptron(Gaussian(0.001), {LONG} ...)", (300_000, 50), small="cache_size=8,"
+        f"KernelPerceptron(Gaussian(0.001), {LONG} ...)",
+        (300_000, 50),
+        small=("cache_size=8,",) * 2,
     ),
     "KernelPerceptronCV": fit(
         f"KernelPerceptronCV([Gaussian(0.001)], estimator=KernelPerceptron({LONG}), ...)",
@@ -273,7 +274,7 @@ WORKS = {
     "evaluate of KernelPerceptron": study,
     "DeformedDigits": deform,
     "predictions of models of the CPU": in_turn(
-        *(use(call, "predict", 300, 1_000_000, 50, device="cpu") for call in TRAINED_ON_THE_CPU)
+        *(use(call, "predict", 300, 1_000_000, 50, device="auto") for call in TRAINED_ON_THE_CPU)
     ),
     "LogisticRegression, from NumPy": fit(
         f"LogisticRegression(C=1e9, {SLOW} ...)", (1_000_000, 500), 2, of=in_memory
@@ -377,10 +378,10 @@ def interrupt(name, after):
     late = interrupted(work, after, clock=time.monotonic)
     assert late is not None, f"{name} ended too soon"
     began = time.monotonic()
-    held()  # waits for the GPU
+    backends.wait_for(backends.default_gpu())
     idle = time.monotonic() - began
     assert late < allowed(), f"{name}: {late:.2f} s after Ctrl-C"
-    assert idle < allowed() + 0.5, f"{name}: the GPU worked on for {idle:.2f} s"
+    assert idle < allowed(), f"{name}: the GPU worked on for {idle:.2f} s"
     require_as_before(before, bytes_before)
     return late
 
