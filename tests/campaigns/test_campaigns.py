@@ -1,10 +1,12 @@
 """The first trials of every campaign; `make campaign` runs on from there."""
 
 from dataclasses import replace
+from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.campaigns import table, tables
+from tests.campaigns import stops_gpu, table, tables
 from tests.campaigns.__main__ import part_runs
 from tests.campaigns.campaign import NoMore, TooSlow, run_one, run_part
 from tests.campaigns.problems import EVERY
@@ -66,6 +68,24 @@ def test_every_public_estimator_is_tried():
     assert names <= tried
     compared = {part.partition(",")[0] for part in CAMPAIGNS["differential"].parts()}
     assert names <= compared
+
+
+def test_every_estimator_with_a_device_is_stopped_on_a_gpu():
+    found = {name for name in separatrix.__all__ if isinstance(getattr(separatrix, name), type)}
+    with_device = {
+        name
+        for name in found
+        if "device" in signature(getattr(separatrix, name)).parameters and name != "NeighborIndex"
+    }
+    text = Path(stops_gpu.__file__).read_text()
+    assert with_device == {name for name in with_device if f"{name}(" in text}
+
+
+@pytest.mark.parametrize("part", stops_gpu.PARTS)
+def test_without_a_gpu_nothing_counts_as_tried_there(part, monkeypatch):
+    monkeypatch.setattr(stops_gpu, "why_no_card", lambda: "there is none")
+    assert run_part(CAMPAIGNS["stops"].parts()[part], range(3), seconds=60.0) == (0, [])
+    assert part not in (*CAMPAIGNS["stops"].quick, *CAMPAIGNS["stops"].thorough)
 
 
 def test_a_failure_is_kept_with_its_number():

@@ -118,6 +118,22 @@ def test_kernel_values_that_are_too_coarse_are_computed_again_in_float64(gpu, mo
     assert len(np.setxor1d(model.support_, SVC(C=1e6, gamma=0.5).fit(X, Y).support_)) <= 2
 
 
+def test_a_fit_that_is_stopped_is_not_begun_again_in_float64(gpu, monkeypatch):
+    monkeypatch.setattr("separatrix.kernels.gram.device_prepared.SMALL", 0)
+    solve = svc_fit.SvcOptions.solve
+
+    def stop_afterwards(self, gram, problems, monitor):
+        found = solve(self, gram, problems, monitor)
+        monitor.cancel()
+        return found
+
+    monkeypatch.setattr(svc_fit.SvcOptions, "solve", stop_afterwards)
+    with pytest.warns(Warning, match="SVC was stopped"):
+        model = SVC(C=1e6, gamma=0.5, device="cuda").fit(X, Y)
+    assert "float32" in model.gram_
+    assert set(model.stop_) == {"stopped"}
+
+
 def test_the_search_gives_the_same_table_on_a_gpu(gpu):
     how = {"Cs": [1, 10], "gammas": [0.0005, 0.002], "cv": 2}
     on_cpu = SVCCV(device="cpu", **how).fit(IMAGES, DIGITS)

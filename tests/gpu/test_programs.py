@@ -273,6 +273,25 @@ def test_gaussians_of_bytes_are_summed_as_those_of_tiles():
             np.testing.assert_allclose(backends.as_numpy(by_triton), exact, rtol=0, atol=2e-5)
 
 
+def test_sums_of_gaussians_in_several_launches_are_those_of_one():
+    from separatrix.kernels.gram import device_sums
+
+    rng = np.random.default_rng(11)
+    X = tensor(rng.integers(-128, 128, size=(400, 64)).astype(np.int8))
+    squares = X.int().square().sum(dim=1).int()
+    rows, columns = (tensor(rng.permutation(400)[:count]) for count in (30, 300))
+    given = X, squares, rows, columns, tensor(rng.normal(size=30)), 1e-6
+    whole, before = device_sums.sum_gaussians(*given), device_sums.TERMS
+    device_sums.TERMS = 30 * 256 * 128
+    try:
+        parts = device_sums.sum_gaussians(*given)
+    finally:
+        device_sums.TERMS = before
+    np.testing.assert_allclose(
+        backends.as_numpy(parts), backends.as_numpy(whole), rtol=1e-13, atol=1e-13
+    )
+
+
 def test_distances_of_whole_numbers_are_those_of_torch():
     from separatrix.kernels.gram import device_epilogues
 

@@ -30,6 +30,17 @@ def torch():
     return pytest.importorskip("torch", reason="torch is not installed")
 
 
+def test_large_samples_are_copied_in_parts(torch, monkeypatch):
+    monkeypatch.setattr(backends, "COPIED_BYTES", 100)
+    rows, copied = torch.arange(60.0).reshape(20, 3), []
+    put = torch.Tensor.__setitem__
+    monkeypatch.setattr(torch.Tensor, "__setitem__", lambda *a: copied.append(a[1]) or put(*a))
+    there = backends.copied(rows, "meta")
+    assert (there.device.type, tuple(there.shape)) == ("meta", (20, 3))
+    assert copied == [slice(0, 8), slice(8, 16), slice(16, 20)]
+    assert backends.copied(rows, "cpu") is rows
+
+
 @pytest.fixture
 def gpu_tensors(torch, monkeypatch):
     """Two tensors on GPUs that this machine does not have."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.blas import blas_threads
 
+from separatrix.runtime import threads
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import blas_for_samples, in_order, in_threads, thread_scratch
 
@@ -93,3 +94,7 @@ def test_large_samples_get_all_threads_of_blas():
     before = blas_threads()
     with blas_for_samples(np.empty((6000, 100))):
         assert blas_threads() == before
+
+
+def test_a_limit_on_blas_leaves_the_threads_of_openmp_alone():
+    assert {library.user_api for library in threads._blas().lib_controllers} == {"blas"}

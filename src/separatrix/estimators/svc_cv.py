@@ -326,7 +326,8 @@ class SvmGrid(NamedTuple):
             by_kernel: dict[Cell, list[int]] = {}
             for cell in sorted(cells, key=self._from_middle) if self.race else cells:
                 by_kernel.setdefault(cell[1:], []).append(cell[0])
-            grams = shared.grams([self.columns.kernel(column) for column in by_kernel])
+            kernels = [self.columns.kernel(column) for column in by_kernel]
+            grams = shared.grams(kernels, monitor)
             for (column, numbers), gram in zip(by_kernel.items(), grams, strict=True):
                 found = race.accuracies(
                     [self.Cs.at(c) for c in numbers], partial(path.right_rows, gram)

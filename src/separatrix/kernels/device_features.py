@@ -14,6 +14,7 @@ from separatrix.kernels.gram.device_gram import device_blocks
 from separatrix.kernels.gram.device_prepared import DeviceVectors, prepare_on
 from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
 from separatrix.runtime.device import free_bytes
+from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.types import Matrix, Vector
 
 Tensor = Any
@@ -35,6 +36,7 @@ def monomials_on(monomials: Monomials, X: Tensor) -> Tensor:
     if monomials.kernel is not None:
         X = X * float(np.sqrt(monomials.kernel.gamma))
         weights = torch.as_tensor(monomials.weights(), device=X.device).to(X.dtype)
+    queue = BoundedQueue(X.device)
     for rows in row_blocks(len(X), rows_that_fit(monomials.total * X.element_size(), ANGLE_BYTES)):
         block = torch.empty(
             (rows.stop - rows.start, monomials.total), dtype=X.dtype, device=X.device
@@ -44,6 +46,7 @@ def monomials_on(monomials: Monomials, X: Tensor) -> Tensor:
             torch.mul(block[:, of], X[rows, feature, None], out=block[:, into])
         kept = block[:, monomials.skipped :]
         out[rows] = kept if weights is None else kept * weights
+        queue.wait()
     if not bool(out.isfinite().all()):
         raise DataError(
             f"monomials of degree {monomials.degree} overflow {X.dtype}; scale the features "
@@ -58,10 +61,12 @@ def fourier_on(X: Tensor, W: Matrix, b: Vector) -> Tensor:
     kind = X.dtype if X.dtype == torch.float32 else torch.float64
     out = torch.empty((len(X), W.shape[1]), dtype=kind, device=X.device)
     reach = torch.zeros((), dtype=torch.float64, device=X.device)
+    queue = BoundedQueue(X.device)
     for rows in row_blocks(len(X), rows_that_fit(8 * W.shape[1], ANGLE_BYTES)):
         angles = torch.addmm(phases, X[rows].double(), frequencies)
         reach = torch.maximum(reach, angles.abs().max())
         out[rows] = angles.cos_().mul_(np.sqrt(2.0 / W.shape[1])).to(kind)
+        queue.wait()
     warn_of_angles(float(reach))
     return out
 

@@ -20,12 +20,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError
-from separatrix.runtime.blocks import default_budget, in_words
+from separatrix.runtime.blocks import (
+    MEBIBYTE,
+    default_budget,
+    in_words,
+    row_blocks,
+    rows_that_fit,
+)
 from separatrix.runtime.warnings import warn_user
 
 DEVICES = ("auto", "cpu", "cuda")
 OLDEST = (7, 0)  # compute capability from which Triton has machine code
 SHARE = 0.93  # of free GPU memory that is used by default
+COPIED_BYTES = 256 * MEBIBYTE  # that are copied to a GPU at a time: some 0.03 s
 DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 INSTALL = "install it with: pip install 'separatrix[gpu]'"
 
@@ -74,7 +81,21 @@ def as_tensor(array: Any, device: Any) -> Any:
     backwards = min(array.strides, default=0) < 0
     if backwards or not array.flags.writeable or array.dtype != known:
         array = array.astype(known, order="C")
-    return torch.as_tensor(array, device=device)
+    return copied(torch.as_tensor(array), device)
+
+
+def copied(tensor: Any, device: Any) -> Any:
+    """A tensor on a device; a large one is copied in parts, between which Ctrl-C takes effect."""
+    import torch
+
+    device = torch.device(device)
+    whole = tensor.nbytes <= COPIED_BYTES or not tensor.is_contiguous()
+    if tensor.device.type == device.type or whole:
+        return tensor.to(device)
+    copy = torch.empty_like(tensor, device=device)
+    for rows in row_blocks(len(tensor), rows_that_fit(tensor[0].nbytes, COPIED_BYTES)):
+        copy[rows] = tensor[rows]
+    return copy
 
 
 def zeros(shape: tuple[int, ...], example: Any) -> Any:
@@ -276,6 +297,14 @@ def release_unused(device: Any, *, beyond: float = 0.0) -> None:
 
         if _unused_bytes(device) > beyond * torch.cuda.mem_get_info(device)[1]:
             torch.cuda.empty_cache()
+
+
+def wait_for(device: Any) -> None:
+    """Wait until a GPU has done what is queued on the current stream."""
+    if device.type == "cuda":
+        import torch
+
+        torch.cuda.current_stream(device).synchronize()
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from separatrix.runtime.uninterrupted import uninterrupted
+
 EAGER_CALLS = 2  # before work is recorded: repeated less often, it is not worth the recording
 
 
@@ -33,10 +35,13 @@ class RepeatedWork:
 
 
 def _record(work: Callable[[], None], device: Any) -> Any:
-    """The CUDA graph of some work, which is not done; None if there is no memory for one."""
+    """The CUDA graph of some work, which is not done; None if there is no memory for one.
+
+    A recording that is not ended would leave the GPU unusable; it takes milliseconds, and Ctrl-C waits.
+    """
     graph, stream, enough = torch.cuda.CUDAGraph(), torch.cuda.Stream(device), True
     stream.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(stream):
+    with uninterrupted(), torch.cuda.stream(stream):
         graph.capture_begin(capture_error_mode="thread_local")
         try:
             work()

@@ -6,6 +6,7 @@ Ctrl-C is handled and `FitMonitor.should_stop` is checked.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -36,6 +37,13 @@ class FitMonitor:
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._stopped.set()
         return self._stopped.is_set() or (self._outer is not None and self._outer.should_stop())
+
+    def seconds_left(self) -> float:
+        """Seconds until the time limit; 0 of a fit that was cancelled, infinite without a limit."""
+        left = math.inf if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        if self._stopped.is_set():
+            left = 0.0
+        return left if self._outer is None else min(left, self._outer.seconds_left())
 
     def step(self, count: int = 1) -> None:
         """Count steps; `on_step` may cancel by returning True."""

@@ -202,7 +202,11 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def _blas() -> Any:
-    """The BLAS libraries of this process; finding them takes some milliseconds."""
+    """The BLAS libraries of this process; finding them takes some milliseconds.
+
+    Only those: OpenMP, which torch uses, has a number of threads in each thread, and to restore that of one
+    in another would undo what the caller has set.
+    """
     import scipy.linalg.cython_blas  # noqa: F401 - the one that compiled code calls: load it now
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")

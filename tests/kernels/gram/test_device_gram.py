@@ -12,8 +12,11 @@ from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.kernels import Gaussian, Linear, Normalized, Polynomial, Precomputed, Sigmoid
 from separatrix.kernels.gram import SharedProducts, make_gram
 from separatrix.kernels.gram.operations import scores_of_rows
+from separatrix.runtime.monitor import FitMonitor
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+device_gram = pytest.importorskip("separatrix.kernels.gram.device_gram")
+prepare_on = pytest.importorskip("separatrix.kernels.gram.device_prepared").prepare_on
 HERE = torch.device("cpu")
 KERNELS = [
     Linear(),
@@ -224,3 +227,51 @@ def test_the_programs_of_a_card_give_the_values_of_numpy():
     )
 
     assert ran.returncode == 0, ran.stderr
+
+
+def test_products_of_fewer_rows_at_a_time_give_the_same_matrix(samples, monkeypatch):
+    whole = make_gram(Gaussian(0.1), samples, device=HERE)
+    terms = samples.size * device_gram.ROWS_TOGETHER
+    monkeypatch.setattr(device_gram, "PRODUCT_TERMS", terms)
+    parts = make_gram(Gaussian(0.1), samples, device=HERE)
+    assert device_gram._product_rows(whole_vectors(samples)) == device_gram.ROWS_TOGETHER < 90
+    np.testing.assert_allclose(parts.storage, whole.storage, rtol=1e-14)
+
+
+def whole_vectors(samples):
+    return prepare_on(HERE, Gaussian(0.1), samples)
+
+
+class Stops(FitMonitor):
+    """A monitor that stops after so many questions."""
+
+    def __init__(self, after):
+        super().__init__()
+        self.after = after
+
+    def should_stop(self):
+        self.after -= 1
+        return self.after < 0
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_a_matrix_that_is_stopped_is_not_completed_and_gives_the_same_rows(
+    after, samples, monkeypatch
+):
+    monkeypatch.setattr(device_gram, "PRODUCT_ROWS", 10)
+    gram = make_gram(Gaussian(0.1), samples, device=HERE, monitor=Stops(after))
+    assert not gram.complete
+    rows = torch.tensor([3, 80])
+    storage, slots = gram.load_rows(rows)
+    expected = make_gram(Gaussian(0.1), samples).matrix[[3, 80]]
+    np.testing.assert_allclose(storage[slots[rows].long()], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 5])
+def test_a_search_that_is_stopped_completes_no_further_matrix(after, samples, monkeypatch):
+    monkeypatch.setattr(device_gram, "PRODUCT_ROWS", 30)
+    shared = SharedProducts(samples, device=HERE)
+    kernels = [Gaussian(0.1), Gaussian(0.2), Gaussian(0.3)]
+    complete = [gram.complete for gram in shared.grams(kernels, Stops(after))]
+    assert complete == sorted(complete, reverse=True)
+    assert not complete[-1]

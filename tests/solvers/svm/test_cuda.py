@@ -140,6 +140,29 @@ def test_a_limit_on_steps_and_a_monitor_stop_it(small_sets, cancelled):
     assert (cut_short.stop, cut_short.n_iter) == ("stopped", 0)
 
 
+def test_a_round_is_stopped_between_the_problems_that_fit_in_memory(small_sets, monkeypatch):
+    X, segments, problems = problems_of(200, 3, "ovo", C=10.0)
+    gram, monitor = on_device(X, segments), FitMonitor()
+    monkeypatch.setattr(cuda.DeviceBatch, "_tiles_that_fit", lambda *_: 1)
+    asked = iter(range(100))  # before the first round, and before its second and third problem
+    monitor.should_stop = lambda: next(asked) > 1
+
+    fits = solve_svms(gram, problems, monitor=monitor, tol=1e-6)
+
+    K = make_gram(KERNEL, X, segments=segments).matrix
+    assert [fit.n_iter > 0 for fit in fits] == [True, True, False]
+    assert {fit.stop for fit in fits} == {"stopped"}
+    for fit in fits:
+        signed = K[np.ix_(fit.rows, fit.rows)] @ (fit.alpha * fit.y)
+        np.testing.assert_allclose(fit.errors, signed - fit.y, atol=1e-9)
+
+
+def test_many_problems_take_fewer_steps_in_a_round():
+    assert cuda._most_steps(1) == cuda._most_steps(cuda.TILES_AT_ONCE) == cuda.STEPS_AT_ONCE
+    assert cuda._most_steps(2 * cuda.TILES_AT_ONCE) == cuda.STEPS_AT_ONCE // 2
+    assert cuda._most_steps(10**6) == cuda.LEAST_STEPS
+
+
 def test_progress_is_reported_in_the_steps_of_the_cpu_solver(small_sets):
     X, segments, problems = problems_of(150, 3, "ovo", C=1.0)
     steps = []

@@ -121,6 +121,44 @@ def test_being_told_to_stop_leaves_errors_that_belong_to_the_coefficients(solved
         np.testing.assert_allclose(fit.errors, signed - fit.y, atol=1e-9)
 
 
+def test_a_chunk_that_is_stopped_before_its_first_step_is_not_stalled(solved, monkeypatch):
+    X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=1.0)
+    gram, monitor = helpers.on_device(X, segments, memory=MEMORY), FitMonitor()
+    part = type(gram).part
+
+    def stopped(*args):
+        monitor.cancel()
+        return part(*args)
+
+    monkeypatch.setattr(type(gram), "part", stopped)
+    [fit] = solve_svms(gram, problems, monitor=monitor, tol=1e-6)
+
+    assert (fit.stop, fit.n_iter) == ("stopped", 0)
+
+
+def test_the_time_that_the_errors_of_all_rows_need_is_left_for_them(solved, monkeypatch):
+    X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=1.0)
+    gram, monitor = helpers.on_device(X, segments, memory=MEMORY), FitMonitor()
+    monkeypatch.setattr(monitor, "seconds_left", lambda: 1000.0)
+    batches = []
+
+    def slow(self, *args):
+        batches.append(self)
+        advance(self, *args)
+        self._pairs_per_second = 1e-3  # all rows would take longer than the time that is left
+
+    advance = chunks.ChunkedBatch._advance
+    monkeypatch.setattr(chunks.ChunkedBatch, "_advance", slow)
+    [fit] = solve_svms(gram, problems, monitor=monitor, tol=1e-6)
+
+    assert len(solved) == 1
+    assert fit.stop == "stopped"
+    assert fit.n_iter > 0
+    K = helpers.make_gram(helpers.KERNEL, X, segments=segments).matrix
+    signed = K[np.ix_(fit.rows, fit.rows)] @ (fit.alpha * fit.y)
+    np.testing.assert_allclose(fit.errors, signed - fit.y, atol=1e-9)
+
+
 def test_progress_is_reported_in_the_steps_of_the_cpu_solver(solved):
     X, segments, problems = helpers.problems_of(ROWS, 3, "ovo", C=1.0)
     steps = []

@@ -90,7 +90,7 @@ def classify_many(
         monitor.step()
         return keep(number, result)
 
-    for gram in shared.grams(kernels):
+    for gram in shared.grams(kernels, monitor):
         data = LabelledGram(gram, y, n_classes)
         at_once = concurrent_fits(gram, threads)
         if at_once > threads:

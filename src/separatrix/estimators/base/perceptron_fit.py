@@ -110,7 +110,8 @@ def fit_on_samples(
     `device` is a torch device, or None for NumPy; `random` makes the generator of the orders.
     """
     X = as_numpy(train.X) if device is None else train.X
-    gram = make_gram(kernel, X, memory=options.memory, threads=options.threads, device=device)
+    how: dict[str, Any] = {"memory": options.memory, "threads": options.threads}
+    gram = make_gram(kernel, X, device=device, monitor=monitor, **how)
     rows = np.flatnonzero(train.weights)
     square = options.square_of(gram, rows)
     found = fit_on_rows(gram, train, rows, options, random(), monitor, square=square)

@@ -17,6 +17,7 @@ from separatrix.kernels.gram.held import reorder
 from separatrix.kernels.gram.operations import cheapest_columns, tile_rows
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import device_name, dtype_of, is_tensor, like, zeros
+from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.solvers.decomposition import coding, pairs
 from separatrix.solvers.svm.problem import SvmFit
 from separatrix.solvers.svm.stacked import StackedFits
@@ -155,9 +156,11 @@ def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:
     coef = like(coef.astype(gram.dtype, copy=False), gram.diagonal())
     intercept = like(np.stack([support.intercept for support in supports]), gram.diagonal())
     S = zeros((len(rows), *intercept.shape), gram.diagonal())
+    queue = BoundedQueue(S.device if is_tensor(S) else None)
     for part in row_blocks(len(rows), tile_rows(gram, len(union))):
         K = gram.tile(part if all_rows else rows[part], columns)
         S[part] = _scores(K, coef, cuts, intercept, supports[0].paired)
+        queue.wait()
     return S[like(rows, S)] if all_rows else S
 
 

@@ -159,6 +159,7 @@ def solve_svc(
             threads=options.threads,
             hold=options.computes_all(len(order), k),
             device=device,
+            monitor=monitor,
         )
 
     problems = [SvmProblem(side, box) for side in sides.T]
@@ -195,6 +196,10 @@ def solve_in_precision(
     gram = build_gram(tolerance)
     fits = options.solve(gram, _with_start(problems, starts(gram)), monitor)
     if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > options.tol:
+        if monitor.should_stop():  # what float64 would show of them is not known
+            stops = ("stopped" if fit.stop == "tol" else fit.stop for fit in fits)
+            fits = [fit._replace(stop=stop) for fit, stop in zip(fits, stops, strict=True)]
+            return gram, fits, tolerance
         tolerance = EXACT
         del gram  # frees memory for the next one
         gram = build_gram(tolerance)

@@ -21,6 +21,7 @@ from separatrix.kernels.gram.sources import ROWS_AT_ONCE, ProductSource, Source,
 from separatrix.kernels.object_kernels import FeatureKernel, as_vectors
 from separatrix.kernels.prepared import TOLERANCE, prepare
 from separatrix.runtime.blocks import default_budget, in_words, row_blocks, rows_that_fit
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
 from separatrix.types import Codes, Gram, Matrix
 
@@ -36,6 +37,7 @@ def make_gram(
     hold: bool = True,
     order: Codes | None = None,
     device: Any = None,
+    monitor: FitMonitor | None = None,
 ) -> Gram:
     """The kernel matrix of X in the form that fits `memory` bytes: held, cached or lazy.
 
@@ -59,6 +61,8 @@ def make_gram(
         Row numbers of X: rows and columns of the matrix are in this order.
     device
         A torch device, for a `DeviceGram`; None for the CPU.
+    monitor
+        On a device, a monitor that stops leaves the matrix incomplete: its rows are computed when needed.
 
     Examples
     --------
@@ -71,7 +75,14 @@ def make_gram(
         from separatrix.kernels.gram.device_gram import device_gram  # torch is optional
 
         return device_gram(
-            kernel, X, device, memory=memory, segments=segments, tolerance=tolerance, order=order
+            kernel,
+            X,
+            device,
+            memory=memory,
+            segments=segments,
+            tolerance=tolerance,
+            order=order,
+            monitor=monitor,
         )
     if isinstance(kernel, Precomputed):
         K = symmetric_matrix(X, name="X (kernel='precomputed')")

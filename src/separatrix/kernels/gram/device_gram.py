@@ -20,12 +20,19 @@ from separatrix.kernels.gram.device_prepared import DeviceVectors, prepare_on, t
 from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, dtype_of, free_bytes, is_tensor, release_unused
+from separatrix.runtime.device_queue import BoundedQueue
+from separatrix.runtime.monitor import FitMonitor
 
 Tensor = Any
-PRODUCT_ROWS = 4096  # rows of one matrix product
+PRODUCT_ROWS = 4096  # rows of one matrix product, at most
+PRODUCT_TERMS = (
+    2**40
+)  # of one, products of two numbers: some 0.05 s on an H200, after which it can stop
+ROWS_TOGETHER = 64  # rows of a product, at least
 CHECKED_ROWS = 1024  # rows that are checked for symmetry at a time
 BLOCK_BYTES = 2**30  # of kernel values that are computed at a time and not stored
 LEAST_ROWS = 128  # capacity below which a cache is useless
+STOPPED_ROWS = 4096  # of a matrix that was not completed in time, that are cached
 
 
 class DeviceGram:
@@ -92,11 +99,13 @@ class DeviceGram:
     def diagonal(self) -> Tensor:
         return self._diagonal
 
-    def part(self, rows: Tensor, segments: tuple[slice, ...], memory: int) -> DeviceGram:
+    def part(
+        self, rows: Tensor, segments: tuple[slice, ...], memory: int, monitor: FitMonitor
+    ) -> DeviceGram:
         """The kernel matrix of some rows, in the form that fits so many bytes."""
         assert self._source is not None
         kernel, vectors = self._source
-        return gram_of_vectors(kernel, vectors.take(rows), memory, segments)
+        return gram_of_vectors(kernel, vectors.take(rows), memory, segments, monitor)
 
     def largest_part(self, memory: int, recomputed: int) -> int:
         """Rows of the largest part that so many bytes hold, or one row in `recomputed` of it."""
@@ -125,8 +134,10 @@ class DeviceGram:
             slots = torch.topk(self._last_use, len(missing), largest=False).indices
             evicted = self._rows[slots]
             self.slots[evicted[evicted >= 0]] = -1
+            queue = BoundedQueue(self.device)
             for part in row_blocks(len(missing), self._rows_at_once()):
                 self.storage[slots[part]] = self._compute_rows(missing[part])
+                queue.wait()
             self.slots[missing] = slots.to(torch.int32)
             self._rows[slots], self._last_use[slots] = missing, self._clock
         return self.storage, self.slots
@@ -166,7 +177,9 @@ class DeviceGram:
         limit = BLOCK_BYTES
         if not self.complete:  # storage is three quarters of the memory budget
             limit = min(limit, self.memory // 3)
-        return rows_that_fit(self.shape[1] * self.dtype.itemsize, limit, most=PRODUCT_ROWS)
+        assert self._source is not None
+        most = _product_rows(self._source[1])
+        return rows_that_fit(self.shape[1] * self.dtype.itemsize, limit, most=most)
 
     def _compute_rows(self, rows: Tensor) -> Tensor:
         assert self._source is not None
@@ -183,8 +196,9 @@ def device_gram(
     segments: tuple[slice, ...] | None = None,
     tolerance: float = TOLERANCE,
     order: Any = None,
+    monitor: FitMonitor | None = None,
 ) -> DeviceGram:
-    """The kernel matrix of X, in an order of its rows, on a device."""
+    """The kernel matrix of X, in an order of its rows, on a device; not complete if the monitor stops."""
     if isinstance(kernel, Precomputed):
         K = _symmetric(X, device)
         if order is not None:
@@ -196,17 +210,24 @@ def device_gram(
     if vectors is None:
         vectors = prepare_on(device, kernel, X, tolerance=tolerance, order=order)
     budget = free_bytes(device) if memory is None else min(memory, free_bytes(device))
-    return gram_of_vectors(kernel, vectors, budget, segments)
+    return gram_of_vectors(kernel, vectors, budget, segments, monitor)
 
 
 def gram_of_vectors(
-    kernel: Kernel, vectors: DeviceVectors, budget: int, segments: tuple[slice, ...] | None
+    kernel: Kernel,
+    vectors: DeviceVectors,
+    budget: int,
+    segments: tuple[slice, ...] | None,
+    monitor: FitMonitor | None = None,
 ) -> DeviceGram:
-    """The Gram of prepared samples in the form that fits the budget."""
-    n, row = len(vectors), len(vectors) * vectors.dtype.itemsize
+    """The Gram of prepared samples in the form that fits the budget, and the time."""
+    n, row, most = len(vectors), len(vectors) * vectors.dtype.itemsize, len(vectors)
     if n * row <= budget:
-        return _complete(_upper_products(vectors), kernel, vectors, segments)
-    capacity = rows_that_fit(row, budget - min(budget // 4, 2 * BLOCK_BYTES), most=n)
+        P = None if _is_stopped(monitor) else _upper_products(vectors, monitor)
+        if P is not None:
+            return _complete(P, kernel, vectors, segments)
+        most = min(n, STOPPED_ROWS)
+    capacity = rows_that_fit(row, budget - min(budget // 4, 2 * BLOCK_BYTES), most=most)
     if capacity < min(LEAST_ROWS, n):
         raise MemoryBudgetError(
             f"one row of the kernel matrix of {n} samples takes {in_words(row)}, and {in_words(budget)} "
@@ -240,7 +261,9 @@ class DeviceSharedProducts:
         self._products: tuple[Any, Tensor] = (None, None)
         self._values: Tensor | None = None  # storage of one kernel's values after the other
 
-    def grams(self, kernels: Iterable[Kernel]) -> Iterator[DeviceGram]:
+    def grams(
+        self, kernels: Iterable[Kernel], monitor: FitMonitor | None = None
+    ) -> Iterator[DeviceGram]:
         """The Gram of each kernel in turn; each is valid until the next one is taken."""
         last = None
         for kernel in kernels:
@@ -248,26 +271,27 @@ class DeviceSharedProducts:
                 last is not None
             ):  # the caller may still refer to it, and the next one needs its memory
                 last.storage = last.storage.new_empty((0, last.shape[1]))
-            last = self._gram(kernel)
+            last = self._gram(kernel, monitor)
             yield last
 
-    def _gram(self, kernel: Kernel) -> DeviceGram:
+    def _gram(self, kernel: Kernel, monitor: FitMonitor | None) -> DeviceGram:
         if isinstance(kernel, Precomputed):
             return device_gram(kernel, self.X, self.device, segments=self.segments)
         vectors = prepare_on(self.device, kernel, self.X, tolerance=self.tolerance)
         key = (kernel.translation_invariant, vectors.distances, vectors.dtype)
-        size = len(vectors) ** 2 * vectors.dtype.itemsize
-        if self._products[0] != key:
+        if self._products[0] != key or _is_stopped(monitor):
             self._products, self._values = (None, None), None
             budget = free_bytes(self.device)
             budget = budget if self.memory is None else min(self.memory, budget)
-            if 2 * size > budget:
-                return gram_of_vectors(kernel, vectors, budget, self.segments)
-            self._products = (key, _upper_products(vectors))
-            self._values = torch.empty_like(self._products[1])
+            size = len(vectors) ** 2 * vectors.dtype.itemsize
+            held = 2 * size <= budget and not _is_stopped(monitor)
+            P = _upper_products(vectors, monitor) if held else None
+            if P is None:  # for lack of memory or of time
+                return gram_of_vectors(kernel, vectors, budget, self.segments, monitor)
+            self._products, self._values = (key, P), torch.empty_like(P)
         P, K = self._products[1], self._values
         assert K is not None
-        for rows in row_blocks(len(vectors), PRODUCT_ROWS):
+        for rows in row_blocks(len(vectors), _product_rows(vectors)):
             K[rows, rows.start :] = P[rows, rows.start :]
         return _complete(K, kernel, vectors, self.segments)
 
@@ -279,17 +303,41 @@ def device_blocks(
     device = vectors.X.device
     budget = free_bytes(device) if memory is None else min(memory, free_bytes(device))
     row = vectors.dtype.itemsize * max(1, len(vectors))
-    for rows in row_blocks(X.shape[0], rows_that_fit(row, min(budget // 2, BLOCK_BYTES))):
+    size = rows_that_fit(row, min(budget // 2, BLOCK_BYTES), most=_rows_in_time(vectors))
+    queue = BoundedQueue(device)
+    for rows in row_blocks(X.shape[0], size):
         yield rows, vectors.like(X[rows]).kernel_values(kernel, vectors)
+        queue.wait()
 
 
-def _upper_products(vectors: DeviceVectors) -> Tensor:
-    """x . z for all pairs, (n, n); of the lower half only blocks on the diagonal are filled."""
-    n = len(vectors)
+def _rows_in_time(vectors: DeviceVectors) -> int:
+    """Rows whose product with all samples does not take long."""
+    terms = ROWS_TOGETHER * max(1, len(vectors)) * max(1, int(vectors.X.shape[1]))
+    return ROWS_TOGETHER * max(1, PRODUCT_TERMS // terms)
+
+
+def _product_rows(vectors: DeviceVectors) -> int:
+    """Rows of one matrix product with all samples, and of what is done with its result."""
+    return min(PRODUCT_ROWS, _rows_in_time(vectors))
+
+
+def _is_stopped(monitor: FitMonitor | None) -> bool:
+    return monitor is not None and monitor.should_stop()
+
+
+def _upper_products(vectors: DeviceVectors, monitor: FitMonitor | None = None) -> Tensor | None:
+    """x . z for all pairs, (n, n); of the lower half only blocks on the diagonal are filled.
+
+    None if the monitor stops before all are computed.
+    """
+    n, queue = len(vectors), BoundedQueue(vectors.X.device)
     P = torch.empty((n, n), dtype=vectors.value_type, device=vectors.X.device)
-    for rows in row_blocks(n, PRODUCT_ROWS):
+    for rows in row_blocks(n, _product_rows(vectors)):
+        if _is_stopped(monitor):
+            return None
         rest = vectors.take(slice(rows.start, n))
         vectors.take(rows).products(rest, out=P[rows, rows.start :])
+        queue.wait()
     return P
 
 
@@ -297,11 +345,11 @@ def _complete(
     K: Tensor, kernel: Kernel, vectors: DeviceVectors, segments: tuple[slice, ...] | None
 ) -> DeviceGram:
     """The Gram of a storage of upper products, which kernel values of both halves replace."""
-    squares = vectors.epilogue_squares
-    for rows in row_blocks(len(vectors), PRODUCT_ROWS):
+    squares, size = vectors.epilogue_squares, _product_rows(vectors)
+    for rows in row_blocks(len(vectors), size):
         rest = slice(rows.start, len(vectors))
         kernel.apply(K[rows, rest], squares[rows], squares[rest])
-    mirror(K, PRODUCT_ROWS)
+    mirror(K, size)
     own = _diagonal(kernel, vectors)
     return DeviceGram(K, own, segments, error=vectors.error(kernel))
 

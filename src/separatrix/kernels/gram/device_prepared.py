@@ -16,7 +16,8 @@ from separatrix.kernels.gram.device_sums import sum_rows
 from separatrix.kernels.prepared import MOSTLY_USED, SMALL, TOLERANCE, precision
 from separatrix.kernels.vector_kernels import Gaussian
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.device import as_numpy, as_tensor, is_tensor
+from separatrix.runtime.device import as_numpy, as_tensor, copied, is_tensor
+from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.runtime.device_sparse import DeviceCsr, pair_products
 from separatrix.types import Vector
 
@@ -98,6 +99,7 @@ class DeviceVectors:
         """
         sums = torch.empty((len(steps), len(columns)), dtype=torch.float64, device=self.X.device)
         size = rows_that_fit(TILE_ROWS * self.dtype.itemsize, TILE_BYTES)
+        queue = BoundedQueue(self.X.device)
         for some in row_blocks(len(columns), size):
             others, total = self.take(columns[some]), torch.zeros_like(sums[:, some])
             for part in row_blocks(len(rows), TILE_ROWS):
@@ -107,6 +109,7 @@ class DeviceVectors:
                     total += sum_rows(own.products(others), steps[:, part], kernel.gamma, *squares)
                 else:
                     total += sum_rows(own.kernel_values(kernel, others), steps[:, part])
+                queue.wait()
             sums[:, some] = total
         return sums
 
@@ -152,7 +155,7 @@ def prepare_on(
 def to_device(X: Any, device: Any) -> Any:
     """Samples as a tensor on a device, or a DeviceCsr; integers keep their type."""
     if is_tensor(X):
-        return X.to(device)
+        return copied(X, device)
     if isinstance(X, DeviceCsr):
         return X
     if issparse(X):

@@ -14,7 +14,9 @@ import triton
 import triton.language as tl
 
 from separatrix.kernels.gram.device_epilogues import exp_of_distances, scalars
+from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import runs_triton
+from separatrix.runtime.device_queue import BoundedQueue
 
 Tensor = Any
 ADDED_ROWS, ADDED_COLUMNS = 8, 512  # of a tile that one program adds at a time
@@ -23,6 +25,8 @@ MOST_SUMS = 16  # sets of weights for which one program adds the rows of a tile
 SIDE = 128  # of the products that a program for bytes holds
 BYTES = 64  # of each sample that it multiplies at a time; samples are padded to a multiple
 PROGRAMS = 1024  # that a GPU is to have, at least
+TERMS = 2**44  # products of bytes of one launch: some 0.05 s on an H200, after which it can stop
+LEAST_BYTES = 256  # of a sample: of fewer, the exponentials take the time
 
 
 def sum_rows(
@@ -65,9 +69,22 @@ def sum_gaussians(
     gamma: float,
 ) -> Tensor:
     """Sum of steps[i] exp(-gamma |X[rows[i]] - x|^2) for each x of X[columns], (m,), in float64."""
+    if not len(rows):
+        return torch.zeros(len(columns), dtype=torch.float64, device=X.device)
+    sums = torch.empty(len(columns), dtype=torch.float64, device=X.device)
+    size = max(1, TERMS // (len(rows) * max(X.shape[1], LEAST_BYTES) * SIDE)) * SIDE
+    queue = BoundedQueue(X.device)
+    for part in row_blocks(len(columns), size):
+        sums[part] = _sums_at(X, squares, rows, columns[part], steps, gamma)
+        queue.wait()
+    return sums
+
+
+def _sums_at(
+    X: Tensor, squares: Tensor, rows: Tensor, columns: Tensor, steps: Tensor, gamma: float
+) -> Tensor:
+    """`sum_gaussians` in one launch."""
     u, m = len(rows), len(columns)
-    if not u:
-        return torch.zeros(m, dtype=torch.float64, device=X.device)
     blocks = triton.cdiv(m, SIDE)
     parts = min(triton.cdiv(u, SIDE), triton.cdiv(PROGRAMS, blocks))
     size = SIDE * triton.cdiv(triton.cdiv(u, parts), SIDE)

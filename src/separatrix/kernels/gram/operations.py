@@ -9,6 +9,7 @@ from separatrix.kernels.gram.cached import LazyGram
 from separatrix.kernels.gram.held import HeldGram
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_double, is_tensor, like, zeros
+from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.types import Codes, Gram, Matrix
 
 TILE_BYTES, DEVICE_TILE_BYTES = 2**27, 2**31  # of kernel values that are read at a time
@@ -34,10 +35,12 @@ def scores_of_rows(gram: Gram, support: Codes, coef: Matrix) -> Any:
     example = gram.diagonal()
     S, coef = zeros((gram.shape[0], coef.shape[1]), example), like(coef, example)
     batch = gram.batch if isinstance(gram, LazyGram) else tile_rows(gram, gram.shape[0])
+    queue = BoundedQueue(S.device if is_tensor(S) else None)
     for part in row_blocks(len(support), batch):
         for number, segment in enumerate(gram.segments):
             storage, slots = gram.fetch(support[part], number)
             S[segment] += as_double(storage[slots]).T @ coef[part]
+            queue.wait()
     return S
 
 

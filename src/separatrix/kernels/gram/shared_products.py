@@ -14,6 +14,7 @@ from separatrix.kernels.gram.sources import ProductSource, make_source, strips
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.kernels.prepared import SMALL, TOLERANCE, precision
 from separatrix.runtime.blocks import default_budget
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.types import Gram, Matrix, Vector
 
@@ -67,14 +68,15 @@ class SharedProducts:
         self._wanted: dict[Any, set[int]] = {}  # levels of each family of kernels on objects
         self._levels: tuple[Any, dict[int, tuple[Matrix, Vector]]] = (None, {})
 
-    def grams(self, kernels: Iterable[Kernel]) -> Iterator[Gram]:
+    def grams(self, kernels: Iterable[Kernel], monitor: FitMonitor | None = None) -> Iterator[Gram]:
         """The Gram of each kernel in turn; each is valid until the next one is taken.
 
-        Kernels of one family share the products of their levels if they follow each other.
+        Kernels of one family share the products of their levels if they follow each other. A monitor
+        that stops leaves the matrices on a device incomplete.
         """
         kernels = list(kernels)
         if self.device is not None:
-            yield from self._grams_on_device(kernels)
+            yield from self._grams_on_device(kernels, monitor)
             return
         for kernel in kernels:
             if kernel.base is not None:
@@ -107,7 +109,7 @@ class SharedProducts:
         in_threads(strip, strips(P), threads=self.threads)
         return HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
 
-    def _grams_on_device(self, kernels: list[Kernel]) -> Iterator[Gram]:
+    def _grams_on_device(self, kernels: list[Kernel], monitor: FitMonitor | None) -> Iterator[Gram]:
         from separatrix.kernels.gram.device_gram import DeviceSharedProducts  # torch is optional
 
         if self._on_device is None:
@@ -118,7 +120,7 @@ class SharedProducts:
                 tolerance=self.tolerance,
                 segments=self.segments,
             )
-        yield from self._on_device.grams(kernels)
+        yield from self._on_device.grams(kernels, monitor)
 
     def _levels_fit(self, base: ObjectKernel) -> bool:
         matrices = base.matrices_of(self._wanted[base.family]) + 2

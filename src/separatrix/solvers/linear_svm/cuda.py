@@ -14,6 +14,7 @@ import torch
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy
+from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.boundary_stops import BoundaryStops
 from separatrix.solvers.linear_svm.dual_descent import LinearFit
@@ -108,10 +109,10 @@ def solve_newton_on(
         active = stops.active
         if step == max_iter or not len(active):
             break
-        if monitor.should_stop():
+        moved = _advance(at, active, monitor)
+        if moved is None:
             stops.end(np.ones(len(active), np.bool_), step, "stopped")
             break
-        moved = _advance(at, active)
         monitor.step()
         stops.end(~moved, step, "flat")
     stops.close()
@@ -123,10 +124,15 @@ def solve_newton_on(
     ]
 
 
-def _advance(at: DeviceBoundaries, some: Codes) -> Any:
-    """Move some boundaries along Newton's directions, as far as is best; returns which of them moved."""
+def _advance(at: DeviceBoundaries, some: Codes, monitor: FitMonitor) -> Any:
+    """Move some boundaries along Newton's directions, as far as is best; returns which of them moved.
+
+    None if the time is over before all directions are known; then none has moved.
+    """
     V, bias = at.X.new_zeros((len(some), at.X.shape[1])), at.X.new_zeros(len(some))
     for number, c in enumerate(some.tolist()):
+        if monitor.should_stop():
+            return None
         V[number], bias[number] = _direction(at, c)
     index = torch.as_tensor(some, device=at.X.device)
     dZ = (V @ at.X.T).add_(bias[:, None]).mul_(at.Y[index])
@@ -146,10 +152,12 @@ def _direction(at: DeviceBoundaries, c: int) -> tuple[Tensor, Any]:
     rows = (at.raw[c] > 0.0).nonzero()[:, 0]
     root = at.slope[c, rows].sqrt()
     M = at.X.new_zeros((d + 1, d + 1))
+    queue = BoundedQueue(at.X.device)
     for part in row_blocks(len(rows), rows_that_fit(8 * d, CURVATURE_BYTES)):
         Z = at.X[rows[part]].mul_(root[part, None])
         M[:d, :d] += Z.T @ Z
         M[:d, d] += root[part] @ Z
+        queue.wait()
     M[d, :d] = M[:d, d]
     held = root.square().sum()
     M[d, d] = held + (at.bias_price or UNHELD * (1.0 + held))

@@ -12,6 +12,7 @@ import torch
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, runs_triton
+from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.types import Block, Matrix, Vector
 
 Tensor = Any
@@ -44,6 +45,7 @@ def sums_on(
     sums = torch.zeros(1 + theta.size, dtype=torch.float64, device=X.device)
     ends = torch.tensor([np.inf, -np.inf], dtype=torch.float64, device=X.device)
     H = torch.zeros((p * (d + intercept),) * 2, dtype=X.dtype, device=X.device) if hessian else None
+    queue = BoundedQueue(X.device)
     for rows in row_blocks(len(X), size if hessian else len(X)):
         x, labels, w = X[rows], y[rows], weights[rows]
         F = _scores(x, T, intercept)
@@ -58,6 +60,7 @@ def sums_on(
         sums[1:] += gradient.reshape(-1)
         if H is not None:
             _add_hessian(H, x, found.shares, w, intercept)
+            queue.wait()
     values = as_numpy(torch.cat([sums, ends]))
     least, most = (float(values[-2]), float(values[-1])) if margin else (-np.inf, np.inf)
     bends = None if H is None else as_numpy(H)
@@ -95,8 +98,10 @@ def moments_on(block: Block, *, intercept: bool) -> Matrix:
     X, _, weights = _tensors(block)
     D = X.shape[1] + intercept
     found = torch.zeros((D, D), dtype=torch.float64, device=X.device)
+    queue = BoundedQueue(X.device)
     for rows in row_blocks(len(X), rows_that_fit(8 * D, HESSIAN_BYTES)):
         _add_outer(found, X[rows], weights[rows].sqrt(), intercept)
+        queue.wait()
     moments: Matrix = as_numpy(found)
     return moments
 

@@ -17,6 +17,7 @@ from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_
 from separatrix.runtime.device import (
     as_numpy,
     as_tensor,
+    copied,
     device_name,
     free_bytes,
     is_tensor,
@@ -205,7 +206,7 @@ def ordered_sums(gaps: Any) -> Any:
 
 def on_device(array: Any, device: Any) -> Any:
     """An array as a contiguous tensor of a device, in its own type."""
-    tensor = array.to(device) if is_tensor(array) else as_tensor(array, device)
+    tensor = copied(array, device) if is_tensor(array) else as_tensor(array, device)
     return tensor.contiguous()
 
 

@@ -9,7 +9,6 @@ Symbols: F fits, P problems, S scores (F, P, n).
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ import triton
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import as_numpy, as_tensor
+from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron import triton as programs
 from separatrix.solvers.perceptron.kernel_perceptron import Events, PassRule, Scan, add_rows
@@ -31,7 +31,6 @@ BLOCKS_OF_CLASSES = (16, 1024)  # fewest and most examples of such a block
 TILE = 1024  # examples of a block when the Gram is not complete: a tile of this many squared
 WARPS = 8
 ADDED = {"EVENTS": 8, "WIDTH": 512, "num_warps": 4}  # rows and columns added at a time
-AHEAD = 4  # blocks queued on the GPU between two checks of the time limit
 
 
 class Examples(NamedTuple):
@@ -134,7 +133,7 @@ class TritonBlocks(BlockState):
         self.cursor = torch.zeros(1, dtype=torch.int64, device=self.device)
         shape = (self.n_fits, self.n_problems, self.block) if self.combine else (1, 1, 1)
         self.scores_met = torch.zeros(shape, dtype=torch.float64, device=self.device)
-        self._queue: deque[Any] = deque()
+        self._queue = BoundedQueue(self.device)
 
     def begin(self, live: Codes, orders: tuple[Codes, Codes] | None) -> None:
         super().begin(live, orders)
@@ -152,7 +151,7 @@ class TritonBlocks(BlockState):
             rows = torch.unique(self.log[2][before : int(self.cursor.item())].long())
             for storage, slots in self._chunks(rows):
                 self._add(storage, slots)
-        self._limit_queue()
+        self._queue.wait()
 
     def end(self, keep: bool) -> tuple[Codes, Codes, tuple[Tensor, ...] | None]:
         found = as_numpy(torch.cat([*self._counts(), self.cursor]))
@@ -210,15 +209,6 @@ class TritonBlocks(BlockState):
                 rows = self.rows[self.met[fit, start:stop].long()].long()
                 tiles[turn, : stop - start, : stop - start] = self.gram.tile(rows, rows)
         return tiles
-
-    def _limit_queue(self) -> None:
-        """Wait until the GPU has few blocks queued, so that time limit and Ctrl-C take effect."""
-        if self.device.type == "cuda":
-            mark = torch.cuda.Event()
-            mark.record()
-            self._queue.append(mark)
-            if len(self._queue) > AHEAD:
-                self._queue.popleft().synchronize()
 
 
 class CompiledBlocks(BlockState):

@@ -51,7 +51,10 @@ Tensor = Any
 WORKING_SET = 2048
 SMALLEST_SET = 16
 SINGLE = 3e-5  # tolerance of a tile, for errors of size 1, down to which it is solved in float32
-STEPS_AT_ONCE = 20_000  # of a tile: some 50 ms on a GPU
+STEPS_AT_ONCE, LEAST_STEPS = 20_000, 2000  # of a tile: some 50 ms on a GPU
+TILES_AT_ONCE = (
+    256  # that a GPU solves at the same time: of more, each takes fewer steps in a round
+)
 STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
@@ -137,7 +140,7 @@ class DeviceBatch:
             self.single = self.gram.dtype == np.float32 and bool(
                 (coarse & ~self.double[active]).all()
             )
-            left = np.minimum(self.rule.max_iter - self.n_iter[active], STEPS_AT_ONCE)
+            left = np.minimum(self.rule.max_iter - self.n_iter[active], _most_steps(len(active)))
             now.advance(np.stack([inner, left]), self.single)
             self.rounds += 1
 
@@ -208,12 +211,13 @@ class DeviceBatch:
             far = close & (_relative_gaps(primal, dual) > self.gaps[active])
             inner = np.where(far, 0.2 * violation, inner)
         flat, meeting = self._unpromising(active, steps)
+        stopped = self.monitor.should_stop()  # then a problem without a step may have had no turn
         reasons = {
             "tol": met & ~far,
-            "stalled": flat,
+            "stalled": flat & (not stopped),
             "not separable": meeting,
             "max_iter": self.n_iter[active] >= self.rule.max_iter,
-            "stopped": np.full(len(active), self.monitor.should_stop()),
+            "stopped": np.full(len(active), stopped),
         }
         self.stop[active] = np.select(list(reasons.values()), list(reasons), "")
         self._report_progress(active, violation)
@@ -319,6 +323,9 @@ class _Round:
         before, tols, left = b.clone(), self.limits[0], self.limits[1].long()
         diagonal = batch.gram.diagonal()[of_matrix.long()]
         for part in batch.that_fit(of_matrix):
+            if part.start and batch.monitor.should_stop():  # the others stay as they were
+                self.found[2, part.start :] = 0.0
+                break
             storage, slots = batch.gram.load_rows(batch.distinct(of_matrix[part]))
             self.found[2, part] = solve_tiles(
                 gather_tiles(storage, slots, of_matrix[part]), diagonal[part],
@@ -349,6 +356,11 @@ def solve_in_groups(
     size = rows_that_fit(state, free_bytes(gram.device) // 2)
     groups = (problems[part] for part in row_blocks(len(problems), size))
     return [fit for group in groups for fit in batch(gram, layouts, group, rule, monitor).run()]
+
+
+def _most_steps(problems: int) -> int:
+    """Steps of each of so many problems in a round, which takes a few tenths of a second at most."""
+    return max(LEAST_STEPS, min(STEPS_AT_ONCE, STEPS_AT_ONCE * TILES_AT_ONCE // problems))
 
 
 def _largest_set(gram: Any) -> int:

@@ -21,13 +21,14 @@ Large-Scale SVM Learning Practical (1999), shrinking.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from separatrix.runtime.device import as_numpy, free_bytes, release_unused
+from separatrix.runtime.device import as_numpy, free_bytes, release_unused, wait_for
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm.cuda import DeviceBatch, _relative_gaps, solve_in_groups
 from separatrix.solvers.svm.cuda_rows import BatchRows, ViolationKeys, objectives
@@ -73,6 +74,8 @@ class ChunkedBatch(DeviceBatch):
     near: Tensor  # shape: (n,); rows whose errors are up to date
     level: Tensor  # shape: (n,); rows of the levels so far
     left_at: Tensor  # shape: (p, r + 1); coefficients in the errors of rows of the level that are not near
+    _pairs_per_second = 0.0  # kernel values of tiles, the most so far
+    _late = False
 
     def run(self) -> list[SvmFit]:
         """Chunks until every problem has stopped."""
@@ -83,8 +86,8 @@ class ChunkedBatch(DeviceBatch):
         while True:
             keys = self._keys()
             violation = as_numpy(keys.violation)
-            going, stopped = self._going(violation), self.monitor.should_stop()
-            if stopped or not going.any():
+            going = self._going(violation)
+            if self._is_late() or not going.any():
                 if self._widen():
                     continue
                 self.stop[self.stop == ""] = "tol"
@@ -99,6 +102,21 @@ class ChunkedBatch(DeviceBatch):
                     pass
                 return super().run()
             self._solve_chunks(groups, violation)
+
+    def _is_late(self) -> bool:
+        """Whether the time left is only enough to bring the errors of all rows up to date."""
+        left = self.monitor.seconds_left()
+        self._late |= self.monitor.should_stop()
+        if left < np.inf:
+            support = torch.zeros_like(self.near)
+            support[self.layouts.columns[self.layout].long()[self.all.b != 0]] = True
+            self._late |= left <= self._seconds_to_finish(int(support.sum()))
+        return self._late
+
+    def _seconds_to_finish(self, support: int) -> float:
+        """Seconds to bring the errors of all rows up to date, if so many have a coefficient."""
+        out = self.gram.shape[0] - int(self.near.sum())
+        return support * out / self._pairs_per_second if self._pairs_per_second else 0.0
 
     def _rows_of_level(self) -> Tensor:
         """One row in `stride` of each segment, (n,)."""
@@ -217,7 +235,9 @@ class ChunkedBatch(DeviceBatch):
                 at = rows[self._on(fit.rows)]
                 self.all.b[number, self._positions(number, at)] = self._on(fit.y * fit.alpha)
                 self.n_iter[number] += fit.n_iter
-                if fit.stop == "stalled" or (not fit.n_iter and violation[number] > rule.tol):
+                self._late |= fit.stop == "stopped"
+                idle = not fit.n_iter and violation[number] > rule.tol and not self._late
+                if fit.stop == "stalled" or idle:
                     self.stop[number] = "stalled"
         self._advance(self.all.F, self.near, self.all.b - before)
         if bool((self.near == self.level).all()):
@@ -227,7 +247,10 @@ class ChunkedBatch(DeviceBatch):
         """The solutions of some problems on the rows of a chunk."""
         here = as_numpy(rows)
         cuts = [np.searchsorted(here, (s.start, s.stop)).tolist() for s in self.gram.segments]
-        gram = self.gram.part(rows, tuple(slice(*cut) for cut in cuts), self._memory())
+        limit = self.monitor.seconds_left() - self._seconds_to_finish(len(rows))
+        monitor = self.monitor.inner(max(limit, 0.0) if limit < np.inf else None)
+        segments = tuple(slice(*cut) for cut in cuts)
+        gram = self.gram.part(rows, segments, self._memory(), monitor)
         problems: list[SvmProblem] = []
         boxes: dict[int, Vector] = {}
         for number in going:
@@ -237,7 +260,7 @@ class ChunkedBatch(DeviceBatch):
             at = self._positions(number, own)
             start, errors = (as_numpy(part[number, at]) for part in (self.all.b, self.all.F))
             problems.append(SvmProblem(problem.sides, box, np.abs(start), errors))
-        fits = solve_in_groups(gram, problems, rule, self.monitor.inner())
+        fits = solve_in_groups(gram, problems, rule, monitor)
         del gram
         # the next chunk's matrix has another size
         release_unused(self.gram.device, beyond=MOST_UNUSED)
@@ -254,6 +277,7 @@ class ChunkedBatch(DeviceBatch):
 
     def _advance(self, F: Tensor, rows: Tensor, steps: Tensor) -> None:
         """Add the kernel rows of changed coefficients, (p, r + 1), to the errors of some rows, (n,)."""
+        began, pairs = time.monotonic(), 0
         targets = torch.nonzero(rows)[:, 0]
         cuts = np.searchsorted(as_numpy(targets), [(s.start, s.stop) for s in self.gram.segments])
         for a, c, problems in self._pairs_of_segments():
@@ -269,6 +293,10 @@ class ChunkedBatch(DeviceBatch):
             columns = targets[first:stop]
             sums = self.gram.weighted_sums(changed, columns, own)
             F[numbers[:, None], columns - shifts[:, None]] += sums
+            pairs += len(changed) * len(columns)
+        wait_for(self.gram.device)
+        rate = pairs / max(time.monotonic() - began, 1e-9)
+        self._pairs_per_second = max(self._pairs_per_second, rate)
 
     def _pairs_of_segments(self) -> Iterator[tuple[int, int, Codes]]:
         """Each two segments, with the problems that both take part in."""
