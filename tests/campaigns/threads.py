@@ -10,7 +10,14 @@ from functools import cache
 import numpy as np
 from joblib import Parallel, delayed
 from tests.campaigns.campaign import Campaign
-from tests.campaigns.problems import EVERY, assert_close, draw_for, outputs, seeded
+from tests.campaigns.problems import (
+    EVERY,
+    assert_close,
+    draw_for,
+    outputs,
+    seeded,
+    with_feasible_nu,
+)
 from tests.modelfile.hostile import resident
 
 THREADS, GROWTH = 8, 20 * 2**20
@@ -19,7 +26,7 @@ SMALL = tuple(call for call in EVERY if "CV" not in call)
 
 def _fit(call, number):
     X, y, _ = draw_for(call, number)
-    return outputs(seeded(call).fit(X, y), X)
+    return outputs(with_feasible_nu(seeded(call), np.bincount(y)).fit(X, y), X)
 
 
 @cache
