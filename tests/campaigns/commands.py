@@ -166,6 +166,9 @@ def _run_or_resume_job(data, folder):
         print(f"Error: {channel.last.get('message')}", file=sys.stderr)
         return 1
     store.finish(record, "done", summary=channel.last["summary"])
+    if record.status != "done":  # the disk is full: on disk the job still runs
+        print(f"Error: {record.error.message}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -133,14 +133,15 @@ SVM_SEEDS = [
 ]
 
 
-def _small(content):
-    """Indices beyond a million would make the reference's dense matrix huge."""
-    return max((int(word[:18]) for word in re.findall(rb"([0-9]+):", content)), default=0) < 10**5
+def is_narrow(content):
+    """Whether indices are below 100,000; others would make the reference's dense matrix huge."""
+    indices = re.findall(rb"(?<![0-9])([0-9]++):", content)
+    return max((int(word[:18]) for word in indices), default=0) < 10**5
 
 
 def svmlight(number):
     content = fuzz.mutated(SVM_SEEDS, 12, number)
-    if not _small(content):
+    if not is_narrow(content):
         return
     found = _attempt(from_path(read_svmlight), content, ".svm")
     if found is None:

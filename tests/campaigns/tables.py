@@ -195,7 +195,7 @@ def drawn_value(rng):
 
 
 def json_records(content):
-    """The objects of the json module: of an array, one over several lines, or one a line."""
+    """The objects of the json module: of an array, one over several lines, or one a line (RFC 7464)."""
     text = content.decode().removeprefix("\ufeff")
     try:
         whole = json.loads(text)
@@ -203,7 +203,7 @@ def json_records(content):
         whole = None
     if isinstance(whole, list | dict):
         return whole if isinstance(whole, list) else [whole]
-    return [json.loads(line) for line in text.split("\n") if line.strip()]
+    return [json.loads(line.removeprefix("\x1e")) for line in text.split("\n") if line.strip()]
 
 
 def json_lines(number):

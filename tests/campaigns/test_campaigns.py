@@ -1,21 +1,25 @@
 """The first trials of every campaign; `make campaign` runs on from there."""
 
+import errno
+import os
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.campaigns import stops_gpu, table, tables
+from tests.campaigns import commands, stops_gpu, table, tables
 from tests.campaigns.__main__ import part_runs
 from tests.campaigns.campaign import NoMore, TooSlow, run_one, run_part
 from tests.campaigns.problems import EVERY
+from tests.campaigns.readers import is_narrow
 from tests.campaigns.registry import CAMPAIGNS
 from tests.campaigns.table import BEGIN, END, PAGES, Record, extended, read_records
 from tests.contracts.calls import make
 
 import separatrix
 from separatrix.data.data_table import Category
+from separatrix.workbench import job, job_store
 
 # The campaigns whose first trials the other tests of `make test` do not have in some form.
 QUICK = (
@@ -165,3 +169,35 @@ def test_trials_that_are_kept_count_until_a_number_is_reached(monkeypatch):
     assert [(run.part, run.first, run.step, run.trials) for run in runs] == [
         *(("fit", 8, 2, 2), ("fit", 9, 2, 1), ("run", 0, 2, 4), ("run", 1, 2, 4)),
     ]
+
+
+def test_a_word_of_a_million_digits_is_searched_for_indices_once():
+    content = b"1" * 10**6 + b" 99999:1\n"
+    assert run_one(lambda _: is_narrow(content), 0, 60.0) is None  # its square takes hours
+    assert is_narrow(content)
+    assert not is_narrow(content + b"1 100000:1\n")
+
+
+def test_a_job_whose_end_cannot_be_kept_has_failed_and_can_be_run_again(
+    tmp_path, monkeypatch, capsys
+):
+    def fill_disk(channel, _task):
+        channel.send({"kind": "done", "summary": ["no mistakes"]})
+        monkeypatch.setattr(job_store, "atomic_write", refuse)
+
+    def refuse(_path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    task = ["job", str(tmp_path / "flowers.csv"), str(tmp_path)]
+    write = job_store.atomic_write
+    monkeypatch.setattr(job, "main", fill_disk)
+    assert commands.run(task) == 1
+    assert capsys.readouterr().err.startswith("Error: cannot write to the folder")
+
+    monkeypatch.setattr(job_store, "atomic_write", write)
+    monkeypatch.setattr(
+        job, "main", lambda channel, _: channel.send({"kind": "done", "summary": []})
+    )
+    assert commands.run(task) == 0
+    (kept,) = tmp_path.glob("jobs/*/job.json")
+    assert commands.content(kept)["status"] == "done"

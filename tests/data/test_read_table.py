@@ -233,6 +233,14 @@ def test_what_is_no_frame_is_refused():
         table_of([[1, 2]])
 
 
+@pytest.mark.parametrize(("name", "text"), [("b", "x\udf11"), ("x\udf11", "b")])
+def test_half_of_a_surrogate_pair_in_a_frame_is_refused(name, text):
+    names = pd.Index(["a", name], dtype=object)
+    frame = pd.DataFrame([[1, "u"], [2, text]], columns=names, dtype=object)
+    with pytest.raises(DataError, match=r"surrogate pair in the text 'x\\udf11', expected text"):
+        table_of(frame)
+
+
 def test_roles_can_be_given(write, table):
     path = write(table.to_csv(index=False))
     given = RoleOverrides(drop=("note",), text=("color",), date=("signup",), category=("age",))

@@ -123,6 +123,7 @@ NAMED = dict(zip(COLUMNS, ROW, strict=True))
         (b"[" * 5000, 400, "the body is not JSON"),
         (b"\xff\xfe", 400, "the body is not JSON"),
         (b"", 400, "the body is not JSON"),
+        (rb'[{"a": "\udf11"}]', 400, "the body is not JSON"),
     ],
 )
 def test_what_does_not_fit_the_model_is_refused_in_one_sentence(client, value, status, sentence):

@@ -127,3 +127,51 @@ def test_a_byte_order_mark_is_read_at_the_beginning_only(write):
     assert len(read_table(write("\ufeff" + first + second, "t.jsonl")).X) == 2
     with pytest.raises(DataFileError, match=r"t\.jsonl:2:1"):
         read_table(write(first + "\ufeff" + second, "t.jsonl"))
+
+
+LONE = r"found \\udf11, half of a surrogate pair, expected both halves"
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (r'{"a": 1, "class": "x"}' "\n" r'{"a": 2, "class": "\udf11"}', "2:20"),
+        (r'[{"a": 1, "class": "x"},' "\n" r' {"a": 2, "class": "\udf11"}]', "2:21"),
+        ('{"a":\n [1, 2], ' r'"class": ["x", "\udf11"]}', "2:26"),
+        (r'{"\udf11": 1, "class": "x"}' "\n", "1:3"),
+        (r'{"a": {"b": ["\\\udf11"]}, "class": "x"}' "\n", "1:17"),
+        (r'{"a": "\ud83d\ude00\udf11", "class": "x"}' "\n", "1:20"),
+        (r'{"a": "\udf11\ud83d", "class": "x"}' "\n", "1:8"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_where_it_is(write, text, where):
+    with pytest.raises(DataFileError, match=rf"t\.json:{where}: {LONE}"):
+        read_table(write(text, "t.json"))
+
+
+@pytest.mark.parametrize("escape", [r"\ud83d", r"\uD83D", r"\uDBFF\uD83D\uDE00", r"\udbff\u0041"])
+def test_the_first_half_alone_is_refused_too(write, escape):
+    path = write(f'{{"a": "{escape}", "class": "x"}}\n', "t.jsonl")
+    with pytest.raises(DataFileError, match=r"t\.jsonl:1:8: found \\u[dD][8bB]"):
+        read_table(path)
+
+
+def test_whole_pairs_and_escaped_backslashes_are_texts(write):
+    line = r'{"a": 1, "class": "%s"}' "\n"
+    text = line % r"\ud83d\ude00" + line % r"\uD83D\uDE00" + line % r"\\udf11" + line % r"\ud7ff"
+    found = read_table(write(text, "t.jsonl")).y.tolist()
+    assert found == ["\U0001f600", "\U0001f600", r"\udf11", "\ud7ff"]
+
+
+@pytest.mark.parametrize("blank", ["\x1f", "\x1c", "\x0b", "\u00a0", "\u2028"])
+def test_blanks_that_json_does_not_have_are_refused(write, blank):
+    line = '{"a": %d, "class": "%s"}'
+    for text in (blank + line % (1, "x"), line % (1, "x") + blank):
+        with pytest.raises(DataFileError, match=r"t\.jsonl:2:1: found .*, expected an object"):
+            read_table(write(line % (2, "y") + "\n" + text + "\n", "t.jsonl"))
+
+
+def test_records_may_begin_with_a_record_separator(write):
+    line = '\x1e{"a": %d, "class": "%s"}\n'
+    data = read_table(write(line % (1, "x") + line % (2, "y"), "t.jsonl"))
+    assert (rows(data), data.y.tolist()) == ([{"a": 1}, {"a": 2}], ["x", "y"])

@@ -1,7 +1,7 @@
 """JSON: one object a line, an array of objects, or one object of columns; their keys are the columns.
 
 An object inside an object gives columns such as address.town, lists of equally many numbers columns such
-as x.0; another list is a text.
+as x.0; another list is a text. An escape of half a surrogate pair is refused: no UTF-8 can hold it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,17 @@ from separatrix.data.formats.columns import TableContents
 from separatrix.data.formats.nested import MOST_VALUES, nested_note
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import scan_rows
-from separatrix.data.streams import ByteSource
+from separatrix.data.streams import ByteSource, locate
 
 _UNFINISHED = re.compile(rb'\{(?:\s*"[^"]*"\s*:\s*[\[{]?)?')  # the first line of a long object
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(  # a pair of surrogates; one alone, which is group 1; any other escape
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_BLANKS = " \t\r\n"  # of JSON; a text has others too
+_RECORD = "\x1e"  # may begin a record: RFC 7464
 _DEEPEST = 4  # objects inside each other that become columns
 
 
@@ -75,7 +83,11 @@ def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any
         columns = isinstance(single, dict) and not more and _holds_columns(single)
         if not unfinished and not columns:
             return "one object a line", _lines(source)
-    whole = _load(source.decode(source.read_all(), 1).removeprefix("\ufeff"))
+    content = source.read_all()
+    _require_pairs(source, content, 1)
+    text = source.decode(content, 1).removeprefix("\ufeff")
+    del content  # before values take their memory
+    whole = _load(text)
     if isinstance(whole, dict):
         lists = {key: v for key, v in whole.items() if isinstance(v, list)}
         rows = [key for key, v in lists.items() if v and all(isinstance(one, dict) for one in v)]
@@ -150,8 +162,9 @@ def _is_vector(value: Any) -> bool:
 def _lines(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:
     """The object of each line that is not empty, with its number."""
     for number, line in source.lines():
-        text = source.decode(line, number).removeprefix("\ufeff" if number == 1 else "").strip()
-        if text:
+        _require_pairs(source, line, number)
+        text = source.decode(line, number).removeprefix("\ufeff" if number == 1 else "")
+        if text := text.removeprefix(_RECORD).strip(_BLANKS):
             yield number, _require_object(source, _load(text), text, number)
 
 
@@ -159,6 +172,17 @@ def _array(source: ByteSource, found: list[Any]) -> Iterator[tuple[int, dict[str
     """The objects of an array, which may have many lines."""
     for record in found:
         yield 0, _require_object(source, record, str(record), 0)
+
+
+def _require_pairs(source: ByteSource, text: bytes, line: int) -> None:
+    """Refuse the escape of a surrogate without the other half of its pair."""
+    if _SURROGATE.search(text) is None:
+        return
+    for escape in _ESCAPE.finditer(text):
+        if escape[1]:
+            found = f"{escape[0].decode()}, half of a surrogate pair"
+            where = locate(text, line, escape.start())
+            raise source.error(*where, found=found, expected="both halves, or another character")
 
 
 def _load(text: str) -> Any:

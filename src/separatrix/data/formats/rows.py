@@ -6,7 +6,8 @@ import datetime
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -43,8 +44,9 @@ def scan_rows(
             column.append(value)
     if not count:
         raise source.error(found="no rows", expected="at least one")
-    arrays = [as_array(values) for values in columns]
-    table = pa.table(dict(zip(unique, arrays, strict=True)))
+    with _refuse_surrogates():
+        arrays = [as_array(values) for values in columns]
+        table = pa.table(dict(zip(unique, arrays, strict=True)))
     contents = scan_arrow_table(source, table, **options)
     return contents._replace(notes=(*note_renamed(names, unique), *contents.notes))
 
@@ -66,6 +68,18 @@ def as_array(values: Sequence[Any]) -> Any:
     if types and types <= {bytes, bytearray, memoryview} and not _are_texts(values):
         return pa.array([None if v is None else bytes(v) for v in values], pa.binary())
     return pa.array([_as_text(value) for value in values], pa.string())
+
+
+@contextmanager
+def _refuse_surrogates() -> Iterator[None]:
+    """Refuse what Python allows in a text and UTF-8 does not."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"found half of a surrogate pair in the text {str(error.object)[:40]!a}, "
+            "expected text that UTF-8 can encode"
+        ) from None
 
 
 def _as_float(value: float) -> float:
@@ -121,19 +135,21 @@ def memory_source(name: str, limits: Limits | None = None) -> ByteSource:
 
 def frame_to_arrow(frame: Any) -> Any:
     """A pandas, polars or pyarrow table as an Arrow table with unique names."""
-    if isinstance(frame, pa.Table):
-        table = frame
-    elif hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__dataframe__"):
-        try:
-            table = pa.table(frame)
-        except (pa.ArrowException, TypeError, ValueError):
-            table = pa.table({str(name): as_array(list(frame[name])) for name in frame.columns})
-    elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
-        table = pa.table({str(name): as_array(list(frame[name])) for name in frame.columns})
-    else:
-        raise DataError(
-            f"expected a table of pandas, polars or pyarrow; got {type(frame).__name__}"
-        )
+    with _refuse_surrogates():
+        table = _to_arrow(frame)
     names = [name for name in table.column_names if not name.startswith("__index_level_")]
     table = table.select(names).replace_schema_metadata(None)
     return table.rename_columns(list(number_names([clean_name(str(name)) for name in names])))
+
+
+def _to_arrow(frame: Any) -> Any:
+    if isinstance(frame, pa.Table):
+        return frame
+    if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__dataframe__"):
+        try:
+            return pa.table(frame)
+        except (pa.ArrowException, TypeError, ValueError):
+            return pa.table({str(name): as_array(list(frame[name])) for name in frame.columns})
+    if hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
+        return pa.table({str(name): as_array(list(frame[name])) for name in frame.columns})
+    raise DataError(f"expected a table of pandas, polars or pyarrow; got {type(frame).__name__}")
