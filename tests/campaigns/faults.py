@@ -7,6 +7,8 @@ from tests.campaigns.campaign import Campaign
 from tests.campaigns.commands import tasks, workplace
 from tests.campaigns.disturbances import ERRORS, MEMORY
 
+FAILED = " failed, and is not compared: "  # in the summary of a job of the workbench
+
 
 def disk(name):
     """Trial i fails at call i, first with ENOSPC and in the next round with EIO."""
@@ -33,7 +35,7 @@ def _disturb(name, what, at):
     out, task = place.begin()
     ended = place.run(task, disturb=[what, at, str(out)])
     if ended.status == 0:  # what failed was optional, or one of the models that are compared
-        if failed := models_without_memory(ended.out):
+        if failed := models_without_memory(out, ended.out):
             assert what == MEMORY, failed
             ended = place.run(task)
         place.require_result(out, ended)
@@ -47,9 +49,12 @@ def _disturb(name, what, at):
     place.require_result(out, place.run(task))
 
 
-def models_without_memory(printed):
-    """The models that a comparison says it could not fit: it goes on with the others."""
+def models_without_memory(out, printed):
+    """The models that a comparison says it could not fit, and why: it goes on with the others."""
     failed = json.loads(printed).get("failed", {}) if printed.startswith("{") else {}
+    for record in out.rglob("job.json"):
+        lines = [line.split(FAILED) for line in json.loads(record.read_text())["summary"]]
+        failed |= {line[0]: line[1] for line in lines if len(line) == 2}
     assert all(reason.startswith("MemoryError: ") for reason in failed.values()), failed
     return failed
 

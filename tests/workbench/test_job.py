@@ -7,7 +7,7 @@ import pytest
 from tests.workbench.asynchronous import async_test, until
 from tests.workbench.job_runs import QUICK, study_request
 
-from separatrix import KNeighborsClassifier, Perceptron, compare
+from separatrix import KNeighborsClassifier, LinearDiscriminantAnalysis, Perceptron, compare
 from separatrix.app.runs import prepare
 from separatrix.errors import ExperimentError
 from separatrix.evaluation.statistics import interval
@@ -16,6 +16,7 @@ from separatrix.experiments.steps import Row, StepResult
 from separatrix.runtime.progress import bar, busy, listen
 from separatrix.workbench import job
 from separatrix.workbench.job import Standings, StudyStandings
+from separatrix.workbench.records import FileRequest
 
 
 def test_a_run_that_cannot_be_resumed_is_refused_with_a_hint_for_the_page(tmp_path):
@@ -26,6 +27,28 @@ def test_a_run_that_cannot_be_resumed_is_refused_with_a_hint_for_the_page(tmp_pa
         job._run_study(task, job.ProgressReporter(MessageList(), after=1))
 
     assert refused.value.hint.endswith("start the experiment again")
+
+
+def test_a_model_that_fails_is_named_in_the_summary_of_a_comparison(tmp_path, monkeypatch):
+    """The others are compared: who has asked for it would not miss it in the table else."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise MemoryError("cannot allocate an array")
+
+    monkeypatch.setattr(LinearDiscriminantAnalysis, "fit", fit)
+    data = tmp_path / "flowers.csv"
+    rows = [f"{i % 7},{i % 3},{'ab'[i % 2]}" for i in range(40)]
+    data.write_text("\n".join(["long,wide,kind", *rows]))
+    request = FileRequest(
+        kind="file", upload="1" * 16, target="kind", models=["knn", "lda"], folds=2
+    )
+    task = {"request": request.model_dump(), "folder": str(tmp_path / "run"), "path": str(data)}
+    task |= {"file_name": data.name, "column": "kind"}
+
+    found = job._compare_file(task, job.ProgressReporter(MessageList(), after=1))
+
+    said = "linear discriminant failed, and is not compared: MemoryError: cannot allocate an array"
+    assert said in found["summary"]
 
 
 class MessageList:

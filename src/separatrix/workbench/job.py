@@ -152,6 +152,7 @@ def _compare_file(task: dict[str, Any], reporter: ProgressReporter) -> dict[str,
         f"{title} makes the fewest mistakes: {first['test_error']:.2f} % of the test rows, over "
         f"{comparison.splits_in_words}; 95 % interval {first['low']:.1f} to {first['high']:.1f} %.",
         f"The model is tuned and fitted to all {fitted.samples} rows{chosen and ': '}{chosen}.",
+        *(f"{name} failed, and is not compared: {why}" for name, why in comparison.failed.items()),
     ]
     error = float(comparison.evaluations[best].test_error.mean()) * 100
     return {"summary": [*words, *notes], "model": {"title": best, "error": error}}
