@@ -147,7 +147,8 @@ def test_a_certificate_recomputed_from_scratch_meets_the_tolerance_in_few_steps(
     z = problem.margins(fit.w, fit.b)
     assert fit.stop == "tol"
     assert fit.n_iter <= (25 if loss == "hinge" else 10)
-    assert 0 <= fit.objective - fit.dual_objective <= 1e-6 * max(1.0, fit.objective)
+    size = max(1.0, fit.objective)
+    assert -1e-14 * size <= fit.objective - fit.dual_objective <= 1e-6 * size  # below 0: rounding
     if loss == "squared_hinge":
         force = 2.0 * problem.price * np.maximum(1 - z, 0)
         g = np.append(fit.w - X.T @ (force * y), 0.0)
