@@ -166,7 +166,17 @@ def test_infinite_cells_give_a_note_and_no_numpy_warning(tmp_path):
 @pytest.mark.slow
 def test_a_mixed_table_is_compared_with_baselines_saved_and_reported(folder, tmp_path):
     path, out = tmp_path / "best.model", tmp_path / "out"
-    words = ("--models", "logistic,lda", "--cv", 3, "--repeats", 1, "--budget", "24h", "--baselines")
+    words = (
+        "--models",
+        "logistic,lda",
+        "--cv",
+        3,
+        "--repeats",
+        1,
+        "--budget",
+        "24h",
+        "--baselines",
+    )
     found = run_json(
         *("compare", folder / "people.csv", *words),
         *("--save-best", path, "--out", out, "--drop", "note"),
