@@ -234,6 +234,7 @@ def test_equal_samples_have_the_shares_of_the_classes(value, C):
         np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", [0, 2])
 def test_kernel_values_of_1e16_have_a_factor(seed):

@@ -29,6 +29,7 @@ def test_a_run_that_cannot_be_resumed_is_refused_with_a_hint_for_the_page(tmp_pa
     assert refused.value.hint.endswith("start the experiment again")
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_named_in_the_summary_of_a_comparison(tmp_path, monkeypatch):
     """The others are compared: who has asked for it would not miss it in the table else."""
 
