@@ -25,9 +25,7 @@ from separatrix.runtime.monitor import FitMonitor
 
 Tensor = Any
 PRODUCT_ROWS = 4096  # rows of one matrix product, at most
-PRODUCT_TERMS = (
-    2**40
-)  # of one, products of two numbers: some 0.05 s on an H200, after which it can stop
+PRODUCT_TERMS = 2**40  # multiplications of one: some 0.05 s on an H200, after which it can stop
 ROWS_TOGETHER = 64  # rows of a product, at least
 CHECKED_ROWS = 1024  # rows that are checked for symmetry at a time
 BLOCK_BYTES = 2**30  # of kernel values that are computed at a time and not stored

@@ -52,9 +52,7 @@ WORKING_SET = 2048
 SMALLEST_SET = 16
 SINGLE = 3e-5  # tolerance of a tile, for errors of size 1, down to which it is solved in float32
 STEPS_AT_ONCE, LEAST_STEPS = 20_000, 2000  # of a tile: some 50 ms on a GPU
-TILES_AT_ONCE = (
-    256  # that a GPU solves at the same time: of more, each takes fewer steps in a round
-)
+TILES_AT_ONCE = 256  # solved at the same time: of more, each takes fewer steps in a round
 STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
