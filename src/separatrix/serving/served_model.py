@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
@@ -21,7 +22,9 @@ from separatrix.data.data_table import NUMERIC, Category, ColumnSpec, DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
+from separatrix.estimators.table_encoder import TableEncoder
 from separatrix.modelfile.files import load
+from separatrix.runtime.warnings import without_own_warnings
 
 Rows = Any  # a matrix, (n, d), or a `DataTable` of n rows
 PROBE_SEED, PROBE_ROWS = 0, 256
@@ -50,6 +53,7 @@ class ServedModel:
         self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
         self.classes = np.asarray(classes_of(model))
         self.has_probabilities = hasattr(model, "predict_proba")
+        self._scored = without_names(model)
         self.block = self._row_wise_block(block)
 
     def _specs(self, inner: Any) -> tuple[ColumnSpec, ...]:
@@ -62,9 +66,9 @@ class ServedModel:
 
     def score(self, rows: Rows, probabilities: bool) -> Scores:
         """Predict rows in one call; values that overflow on the way are an error."""
-        with without_warnings():
-            labels = np.asarray(self.model.predict(rows))
-            P = self.model.predict_proba(rows) if probabilities else None
+        with without_own_warnings(), np.errstate(all="ignore"):
+            labels = np.asarray(self._scored.predict(rows))
+            P = self._scored.predict_proba(rows) if probabilities else None
         if P is not None and not np.isfinite(P).all():
             raise DataError("the probabilities are not finite: the values are too large")
         return Scores(labels, P)
@@ -89,7 +93,8 @@ class ServedModel:
         """Features, training rows or terms that decided the prediction of one row."""
         kind = "table" if isinstance(rows, DataTable) else "vectors"
         data = Dataset("the request", rows, None, features=self.columns, kind=kind)
-        with without_warnings():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
             return explain(self.model, data, row=row).as_dict()
 
     def _row_wise_block(self, block: int) -> int:
@@ -132,12 +137,23 @@ class ServedModel:
         return DataTable(self.encoder.columns_, numbers, dict.fromkeys(texts, none))
 
 
-@contextmanager
-def without_warnings() -> Iterator[None]:
-    """Score without warnings; only one thread may do so at a time."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
+def without_names(part: Any) -> Any:
+    """A shallow copy of a model whose steps do not know the names of columns, an encoder's aside.
+
+    scikit-learn warns at every call where names were known in `fit` and an array has none. To hide the
+    warning would change filters of the whole process, which other threads rely on.
+    """
+    if type(part) in (list, tuple):
+        return type(part)(without_names(one) for one in part)
+    if not isinstance(part, BaseEstimator) or isinstance(part, TableEncoder):
+        return part
+    found = copy(part)
+    for name, value in vars(part).items():
+        if name == "feature_names_in_":
+            del found.__dict__[name]
+        else:
+            found.__dict__[name] = without_names(value)
+    return found
 
 
 def _same(one: Scores, other: Scores | None, of_one: Any, of_other: Any) -> bool:

@@ -3,6 +3,8 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.logistic import passes
 from separatrix.solvers.logistic.lbfgs import solve_lbfgs
 from separatrix.solvers.logistic.newton import _search_line, pinned, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
@@ -176,3 +178,54 @@ def test_a_line_search_halves_the_step_until_the_loss_falls_enough(slope, expect
     assert there.loss < 0.5
     assert tried == [slope / 2.0**i for i in range(len(tried))]
     assert _search_line(evaluate, start, at(start, False), -step, -slope, False) is None
+
+
+class StopsAtCheck(FitMonitor):
+    """Stops at the n-th check, as a time limit would that passes there."""
+
+    def __init__(self, checks):
+        super().__init__()
+        self.left = checks
+
+    def should_stop(self):
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("checks", [0, 1, 5])
+def test_a_pass_that_is_stopped_gives_up_only_its_hessian(k, checks, monkeypatch):
+    monkeypatch.setattr(passes, "HESSIAN_BYTES", 8 * 4 * 10 * (1 if k == 2 else k))  # 10 rows
+    block, theta = problem(k)
+    whole = sums_of(block, theta, intercept=True, hessian=True)
+    monitor = StopsAtCheck(checks)
+    found = sums_of(block, theta, intercept=True, hessian=True, monitor=monitor)
+    assert found.hessian is None
+    assert whole.hessian is not None
+    assert found.loss == whole.loss
+    np.testing.assert_array_equal(found.gradient, whole.gradient)
+    assert merge(whole, found).hessian is None  # a part is not the Hessian of the whole
+
+
+@pytest.mark.parametrize("checks", range(0, 20, 2))
+def test_newtons_method_stopped_inside_a_pass_returns_a_point_with_its_gradient(
+    checks, monkeypatch
+):
+    monkeypatch.setattr(passes, "HESSIAN_BYTES", 8 * 4 * 20 * 3)
+    block, _ = problem(3)
+    monitor, precision = StopsAtCheck(checks), np.full(5, 0.1)
+    found = solve_newton(
+        at(block, monitor=monitor),
+        np.zeros((3, 5)),
+        precision=precision,
+        weight=float(block.weights.sum()),
+        tol=1e-300,
+        max_iter=10**6,
+        monitor=monitor,
+    )
+    assert found.stop == "stopped"
+    there = sums_of(block, found.theta, intercept=True, hessian=False)
+    gradient = there.gradient + precision * found.theta
+    np.testing.assert_allclose(found.gradient, np.abs(gradient).max() / block.weights.sum())
+    begun = sums_of(block, np.zeros((3, 5)), intercept=True, hessian=False).loss
+    assert found.objective <= begun * (1 + 1e-14)

@@ -18,7 +18,7 @@ import numpy as np
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.runtime.blocks import default_budget, in_words
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.sums import total
+from separatrix.runtime.sums import SumsItself, total
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.block_sums import (
     MOST_BLOCKS,
@@ -219,8 +219,13 @@ class LogisticSolver:
             )
         return found, posterior
 
-    def _evaluate(self, samples: Iterable[Block], *, scale: float = 1.0) -> Any:
-        """A function that computes sums over these samples, times `scale`, at a point."""
+    def _evaluate(
+        self, samples: Iterable[Block], *, scale: float = 1.0, monitor: FitMonitor | None = None
+    ) -> Any:
+        """A function that computes sums over these samples, times `scale`, at a point.
+
+        Where the monitor stops in the middle of a pass there is no Hessian.
+        """
 
         intercept, margin = self._intercept, self._margin
 
@@ -228,6 +233,8 @@ class LogisticSolver:
             part = partial(
                 sums_of, theta=theta, intercept=intercept, hessian=hessian, margin=margin
             )
+            if hessian and monitor is not None and not isinstance(samples, SumsItself):
+                part = partial(part, monitor=monitor)
             alone = hessian and self.numbers >= WIDE  # BLAS uses all cores
             if isinstance(samples, list) and not hessian:
                 with blas_on_one_thread() if len(samples) > 1 else nullcontext():
@@ -250,8 +257,9 @@ class LogisticSolver:
         max_iter: int,
         scale: float = 1.0,
     ) -> LogisticFit:
+        monitor = self.monitor if scale == 1.0 else self.monitor.inner()
         return solve_newton(
-            self._evaluate(samples, scale=scale),
+            self._evaluate(samples, scale=scale, monitor=monitor),
             begin,
             precision=self.precision(C),
             weight=self._weight,
@@ -259,7 +267,7 @@ class LogisticSolver:
             max_iter=max_iter,
             near=bool(begin.any()),
             gap=self.gap if scale == 1.0 else np.inf,
-            monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
+            monitor=monitor,
         )
 
     def _start_with_subsample(self, C: float, begin: Matrix) -> Matrix:

@@ -13,6 +13,7 @@ import torch
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, runs_triton
 from separatrix.runtime.device_queue import BoundedQueue
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.types import Block, Matrix, Vector
 
 Tensor = Any
@@ -29,7 +30,13 @@ class Residuals(NamedTuple):
 
 
 def sums_on(
-    block: Block, theta: Matrix, *, intercept: bool, hessian: bool, margin: bool
+    block: Block,
+    theta: Matrix,
+    *,
+    intercept: bool,
+    hessian: bool,
+    margin: bool,
+    monitor: FitMonitor | None = None,
 ) -> tuple[float, Matrix, Matrix | None, float, float]:
     """The fields of `passes.Sums` over the samples of a block of tensors."""
     X, y, weights = _tensors(block)
@@ -58,6 +65,8 @@ def sums_on(
         if intercept:
             gradient = torch.cat([gradient, found.R.sum(dim=0)[:, None]], dim=1)
         sums[1:] += gradient.reshape(-1)
+        if monitor is not None and monitor.should_stop():
+            H = None
         if H is not None:
             _add_hessian(H, x, found.shares, w, intercept)
             queue.wait()

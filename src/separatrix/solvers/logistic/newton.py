@@ -64,7 +64,7 @@ def solve_newton(
         min over theta of  F(theta) = sum_i w_i (-log p(y_i | x_i)) + 1/2 sum a theta^2
 
     Given
-        evaluate   loss, gradient and Hessian of the first sum at a point
+        evaluate   loss, gradient and Hessian of the first sum at a point; no Hessian if it must stop
         theta      where to begin
         precision  a, of each column
         weight     W, of all samples
@@ -97,7 +97,9 @@ def solve_newton(
             break
         if H is None:
             H = at(theta, True).hessian
-        assert H is not None
+        if H is None:  # the monitor stopped in the middle of a pass
+            stop = stop or "stopped"
+            break
         step = -_solved(H, now.gradient, precision)
         slope = float(np.vdot(now.gradient, step))
         if small and -0.5 * slope <= gap * abs(now.loss):

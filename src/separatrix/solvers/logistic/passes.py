@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import is_tensor
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, shared_rows
 from separatrix.solvers.logistic.softmax import replace_scores
 from separatrix.solvers.logistic.sparse_passes import add_gradient
@@ -45,15 +46,18 @@ def sums_of(
     intercept: bool,
     hessian: bool,
     margin: bool = True,
+    monitor: FitMonitor | None = None,
 ) -> Sums:
     """Loss, gradient and, if wanted, Hessian over the samples of one block, the prior left out.
 
-    All in float64. Without `margin`, margins are not looked at.
+    All in float64. Without `margin`, margins are not looked at. A Hessian costs D times what the rest
+    does: once the monitor stops it is given up, and loss and gradient are still those of all samples.
     """
     if is_tensor(block.X):
         from separatrix.solvers.logistic.device_passes import sums_on  # torch is optional
 
-        return Sums(*sums_on(block, theta, intercept=intercept, hessian=hessian, margin=margin))
+        wanted = {"intercept": intercept, "hessian": hessian, "margin": margin}
+        return Sums(*sums_on(block, theta, **wanted, monitor=monitor))
     if issparse(block.X) and not hessian:
         return _sparse_sums(block, theta, intercept, margin)
     p, d = len(theta), theta.shape[1] - intercept
@@ -76,6 +80,8 @@ def sums_of(
         gradient[:, :d] += F @ x
         if intercept:
             gradient[:, d] += F.sum(axis=1)
+        if hessian and monitor is not None and monitor.should_stop():
+            hessian, H = False, None
         if hessian:
             bends = _hessian(x, F, y, weights, intercept)
             H = bends if H is None else H + bends
@@ -123,11 +129,12 @@ def class_shares(R: Matrix, y: Codes, weights: Vector) -> Matrix:
 
 def merge(a: Sums, b: Sums) -> Sums:
     """Sums over two sets of samples together, in the arrays of the first."""
+    hessian = None  # where a part has none
     if a.hessian is not None and b.hessian is not None:
-        np.add(a.hessian, b.hessian, out=a.hessian)
+        hessian = np.add(a.hessian, b.hessian, out=a.hessian)
     np.add(a.gradient, b.gradient, out=a.gradient)
     least, most = min(a.least, b.least), max(a.most, b.most)
-    return Sums(a.loss + b.loss, a.gradient, a.hessian, least, most)
+    return Sums(a.loss + b.loss, a.gradient, hessian, least, most)
 
 
 def _extremes(F: Matrix, bias: Vector, y: Codes, weights: Vector) -> tuple[float, float]:
