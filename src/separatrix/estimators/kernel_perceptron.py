@@ -336,8 +336,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self.support_, self._projectron = found.support, found
             self.alpha_ = options.projected_coefficients(found)
         else:
-            self.support_, index = np.unique(found.mistakes.rows, return_inverse=True)
-            self._log = found.mistakes._replace(rows=index)
+            self.support_, self._log = found.mistakes.on_support()
             s, p = len(self.support_), options.n_boundaries(len(self.classes_))
             self.alpha_ = options.coefficients(self._log, s, p, self._n_steps)
         if vectors is not None:

@@ -4,7 +4,7 @@ from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.logistic import passes
+from separatrix.solvers.logistic import newton, passes
 from separatrix.solvers.logistic.lbfgs import solve_lbfgs
 from separatrix.solvers.logistic.newton import _search_line, pinned, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
@@ -229,3 +229,19 @@ def test_newtons_method_stopped_inside_a_pass_returns_a_point_with_its_gradient(
     np.testing.assert_allclose(found.gradient, np.abs(gradient).max() / block.weights.sum())
     begun = sums_of(block, np.zeros((3, 5)), intercept=True, hessian=False).loss
     assert found.objective <= begun * (1 + 1e-14)
+
+
+@pytest.mark.parametrize("start", ["zero", "shifted"])
+def test_a_weak_prior_on_several_classes_needs_no_eigenvalues(start, monkeypatch):
+    """Alone it would hold the direction in which softmax does not change, and rounding hides it."""
+    block, theta = problem(3)
+    block = block._replace(weights=1e6 * block.weights)
+    precision, weight = np.full(5, 1e-9), float(block.weights.sum())
+    limits = {"precision": precision, "weight": weight, "tol": 1e-10, "max_iter": 50}
+    begin = np.zeros((3, 5)) if start == "zero" else theta + 100.0
+    monkeypatch.setattr(newton, "eigh", None)  # fails where it is called
+    found = solve_newton(at(block), begin, **limits)
+    assert found.stop == "tol"
+    np.testing.assert_allclose(found.theta.mean(axis=0), 0.0, atol=1e-12)
+    plain = solve_lbfgs(at(block), np.zeros((3, 5)), preconditioner=Diagonal.of(precision), **limits)
+    np.testing.assert_allclose(found.theta, plain.theta, atol=1e-6)

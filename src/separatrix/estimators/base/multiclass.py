@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.device import as_numpy, like
+from separatrix.runtime.device import as_numpy, as_tensor, is_tensor, like
 from separatrix.solvers.decomposition import coding, pairs
 from separatrix.types import Codes, Gram, Matrix
 
@@ -42,8 +42,7 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
         return S[:, 0] if S.shape[1] == 1 else S[:, 1] - S[:, 0]
     if scheme != "ovo":
         return S
-    losses = like(np.arange(n_classes, dtype=np.float64), S)  # pairs of which a class is the second
-    votes: Matrix = _by_class(_as_numbers(S > 0), n_classes) + losses
+    votes: Matrix = _by_class(_as_numbers(S > 0), n_classes) + _losses(n_classes, _device_of(S))
     if ties == "margin":
         summed = _by_class(_as_numbers(S), n_classes)
         votes = votes + summed / (3.0 * (abs(summed) + 1.0))
@@ -52,13 +51,15 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
 
 def _as_numbers(flags: Any, dtype: Any = np.float64) -> Any:
     """Flags or numbers, converted to this dtype."""
-    return flags * like(np.ones(1, dtype), flags)
+    return (
+        flags.to(like(np.empty(0, dtype), flags).dtype) if is_tensor(flags) else flags.astype(dtype)
+    )
 
 
 def _by_class(values: Matrix, n_classes: int) -> Matrix:
     """Sum of the values of each class's pairs, less those where it is the second, (n, k)."""
     if n_classes <= MATRIX_UP_TO:
-        product: Matrix = values @ like(_sides(n_classes), values)
+        product: Matrix = values @ _sides(n_classes, _device_of(values))
         return product
     summed: Matrix = like(np.zeros((len(values), n_classes)), values)
     start = 0
@@ -70,10 +71,23 @@ def _by_class(values: Matrix, n_classes: int) -> Matrix:
     return summed
 
 
-@cache
-def _sides(n_classes: int) -> Matrix:
+@cache  # a copy to a GPU would wait for all that is queued there
+def _sides(n_classes: int, device: Any) -> Any:
     """+1 for the first class of each pair, -1 for the second, (p, k)."""
-    return np.ascontiguousarray(coding(n_classes, "ovo").T.astype(np.float64))
+    sides = np.ascontiguousarray(coding(n_classes, "ovo").T.astype(np.float64))
+    return sides if device is None else as_tensor(sides, device)
+
+
+@cache
+def _losses(n_classes: int, device: Any) -> Any:
+    """Number of pairs of which a class is the second, (k,)."""
+    losses = np.arange(n_classes, dtype=np.float64)
+    return losses if device is None else as_tensor(losses, device)
+
+
+def _device_of(values: Any) -> Any:
+    """Where tensors are; None of NumPy arrays."""
+    return values.device if is_tensor(values) else None
 
 
 def winners(values: Matrix) -> Codes:

@@ -47,6 +47,8 @@ class Support:
         slots: Codes | None = None,
     ) -> Self:  # fmt: skip
         """The union of the support of solved problems; `slots` are `coefficient_slots` if known."""
+        if slots is None and not isinstance(fits, StackedFits):
+            fits = [fit.with_coefficient() for fit in fits]  # few of the rows are stacked then
         found, n = StackedFits.of(fits), segments[-1].stop
         paired = scheme == "ovo" and n_classes > 2
         coef = np.zeros((n_classes - 1 if paired else len(found), n))

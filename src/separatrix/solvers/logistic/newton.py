@@ -77,13 +77,15 @@ def solve_newton(
     Cholesky's factorisation, or the shortest that solves H s = g where H is singular, halved until F
     falls enough. A Hessian costs D times what a gradient does. So where a step has left less than a
     fifth of the gradient the same H is taken again, and otherwise one at the new point. Where no share of
-    a step lowers F, a multiple of the identity is added to H (Levenberg). Softmax does
-    not change when all classes' rows move alike: where no prior holds them, they are kept at mean 0.
+    a step lowers F, a multiple of the identity is added to H (Levenberg). Softmax does not change when
+    all classes' rows move alike, and a prior is highest where their mean is 0: there they are kept.
 
     Reference: Shamanskii, A Modification of Newton's Method, Ukrainian Mathematical Journal 19 (1967);
     Nocedal and Wright, Numerical Optimization (2006), algorithm 3.2.
     """
     a = np.broadcast_to(precision, theta.shape)
+    if len(theta) > 1:
+        theta = theta - theta.mean(axis=0)
 
     def at(point: Matrix, hessian: bool) -> Sums:
         return add_prior(evaluate(point, hessian), point, a)
@@ -100,7 +102,7 @@ def solve_newton(
         if H is None:  # the monitor stopped in the middle of a pass
             stop = stop or "stopped"
             break
-        step = -_solved(H, now.gradient, precision)
+        step = -_solved(H, now.gradient)
         slope = float(np.vdot(now.gradient, step))
         if small and -0.5 * slope <= gap * abs(now.loss):
             break
@@ -108,9 +110,7 @@ def solve_newton(
         found = _search_line(at, theta, now, step, slope, not near)
         if found is None and largest_entry(now, weight) > tol:
             # where H is nearly 0, far beyond a peak, Newton's step is too long by many powers of 10
-            step = -_solved(
-                H, now.gradient, precision, damping=float(np.linalg.norm(now.gradient)) / BOLDEST
-            )
+            step = -_solved(H, now.gradient, float(np.linalg.norm(now.gradient)) / BOLDEST)
             slope = float(np.vdot(now.gradient, step))
             found = _search_line(at, theta, now, step, slope, True)
         if found is None:
@@ -183,10 +183,14 @@ def add_prior(sums: Sums, theta: Matrix, a: Matrix) -> Sums:
     return sums._replace(loss=loss, gradient=sums.gradient + slope, hessian=hessian)
 
 
-def _solved(H: Matrix, g: Matrix, precision: Vector, damping: float = 0.0) -> Matrix:
-    """(H + damping I)^-1 g, shortest where that matrix is singular."""
+def _solved(H: Matrix, g: Matrix, damping: float = 0.0) -> Matrix:
+    """(H + damping I)^-1 g, shortest where that matrix is singular; the rows of g have the mean 0.
+
+    Directions in which softmax does not change are made steep even where a prior holds them: with a weak
+    one the factorisation would fail by rounding, and g has no part in them.
+    """
     p, D = g.shape
-    H = pinned(H, precision, p)
+    H = pinned(H, np.zeros(D), p)
     if damping:
         H = H + damping * np.eye(len(H))
     factor, failed = dpotrf(H, lower=1)

@@ -191,15 +191,14 @@ class PerceptronBatch:
             torch.arange(len(counts)), torch.tensor(counts, dtype=torch.int64)
         ).to(keys.device)
         sort_keys = (keys // width * epochs + epoch) * width + keys % width
-        order = torch.argsort(sort_keys)
-        sorted_log = (as_numpy(values[order]) for values in (sort_keys, columns, rows, deltas))
-        sort_keys, columns, rows, deltas = sorted_log
+        sort_keys, order = torch.sort(sort_keys)
         fit, inside = sort_keys // (epochs * width), sort_keys % (epochs * width)
         step = inside % width // self.state.keys_of_an_example
-        steps = inside // width * self.lengths[fit] + step
-        cuts = np.searchsorted(fit, np.arange(1, len(self.lengths)))
-        fields = (rows.astype(np.intp), columns.astype(np.intp), deltas, steps.astype(np.intp))
-        parts = zip(*(np.split(field, cuts) for field in fields), strict=True)
+        steps = inside // width * as_tensor(self.lengths, keys.device)[fit] + step
+        firsts = torch.arange(1, len(self.lengths), device=keys.device)
+        cuts = as_numpy(torch.searchsorted(fit, firsts))
+        fields = rows[order].long(), columns[order].long(), deltas[order], steps
+        parts = zip(*(np.split(as_numpy(field), cuts) for field in fields), strict=True)
         return [Mistakes(*part) for part in parts]
 
 

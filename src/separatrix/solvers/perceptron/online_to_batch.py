@@ -39,13 +39,17 @@ class Mistakes(NamedTuple):
             return cls(nothing, nothing, np.empty(0), nothing)
         return cls(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
+    def on_support(self) -> tuple[Codes, Mistakes]:
+        """The rows that were ever added, in increasing order, and the list with their numbers there."""
+        added = np.zeros(int(self.rows.max(initial=-1)) + 1, dtype=bool)
+        added[self.rows] = True
+        return np.flatnonzero(added), self._replace(rows=(np.cumsum(added) - 1)[self.rows])
+
     def coefficients(self, n: int, p: int, *, share: Vector | None = None) -> Matrix:
         """Sum of the corrections of each row in each problem, (n, p), weighted by `share`."""
-        coef = np.zeros((n, p))
-        np.add.at(
-            coef, (self.rows, self.columns), self.deltas if share is None else self.deltas * share
-        )
-        return coef
+        deltas = self.deltas if share is None else self.deltas * share
+        sums = np.bincount(self.rows * p + self.columns, deltas, minlength=n * p)
+        return np.asarray(sums, dtype=np.float64).reshape(n, p)
 
 
 def last(mistakes: Mistakes, n: int, p: int) -> Matrix:

@@ -93,14 +93,17 @@ class DeviceBatch:
     ) -> None:
         self.gram, self.layouts, self.rule, self.monitor = gram, layouts, rule, monitor
         self.problems = problems
-        own = [layouts.of(problem) for problem in problems]
-        boxes = [problem.box[layout.rows] for problem, layout in zip(problems, own, strict=True)]
-        largest = [layout.largest for layout in own]
-        hard = [bool(np.isinf(box).any()) for box in boxes]
-        self.gaps = rule.gaps_for(np.array([box.max() for box in boxes]) * largest)
+        numbers = [layouts.number(problem) for problem in problems]
+        self.layout = torch.tensor(numbers, device=gram.device)
+        self.tile_bytes = min(TILE_BYTES, free_bytes(gram.device) // 4)  # half is for the state
+        self.all = self._initial_rows(problems)
+        box = self.all.high - self.all.low
+        boxes = as_numpy(torch.stack([box.amax(dim=1), (box > 0).sum(dim=1).double()]))
+        largest = np.array([layouts.of(problem).largest for problem in problems])
+        self.gaps = rule.gaps_for(boxes[0] * largest)
         # |w|^2 below which two convex hulls meet, for each squared sum of coefficients
-        self.least = np.where(hard, NOT_SEPARABLE * np.array(largest), -np.inf)
-        trained = max(int(np.count_nonzero(box)) for box in boxes)
+        self.least = np.where(np.isinf(boxes[0]), NOT_SEPARABLE * largest, -np.inf)
+        trained = int(boxes[1].max())
         self.w = min(triton.next_power_of_2(max(trained, SMALLEST_SET)), _largest_set(gram))
         self.one_tile = trained <= self.w
         p = len(problems)
@@ -108,16 +111,13 @@ class DeviceBatch:
         self.dual, self.ticks = np.full(p, -np.inf), np.zeros(p, np.int64)
         self.stop, self.rounds = np.full(p, "", dtype="<U13"), 0
         self.single, self.double = False, np.zeros(p, bool)  # last tiles' type; problems in float64
-        numbers = [layouts.number(problem) for problem in problems]
-        self.layout = torch.tensor(numbers, device=gram.device)
-        self.tile_bytes = min(TILE_BYTES, free_bytes(gram.device) // 4)  # half is for the state
-        self.all = self._initial_rows(problems)
         self.work = torch.full((p, self.w), layouts.width, device=gram.device)
         if self.one_tile:
-            box = self.all.high - self.all.low
             trains = torch.topk((box > 0).float(), min(self.w, box.shape[1]), dim=1, sorted=False)
             rows = torch.where(trains.values > 0, trains.indices, layouts.width)
             self.work[:, : rows.shape[1]] = rows
+        if any(problem.start is not None for problem in problems):
+            self._set_start(problems, self.all)
 
     def run(self) -> list[SvmFit]:
         """Rounds until every problem has stopped."""
@@ -149,7 +149,7 @@ class DeviceBatch:
         return self.all.of(self._on(active))
 
     def _initial_rows(self, problems: Sequence[SvmProblem]) -> BatchRows:
-        """Bounds, initial coefficients and errors of all problems."""
+        """Bounds of all problems, coefficients of 0 and their errors."""
         columns = self.layouts.columns[self.layout].long()
         boxes = {id(problem.box): problem.box for problem in problems}  # folds share them
         index = {key: number for number, key in enumerate(boxes)}
@@ -157,10 +157,7 @@ class DeviceBatch:
         box = self._on(np.stack(list(boxes.values())))[which[:, None], columns]
         y = self.layouts.y[self.layout]
         low, high = torch.where(y < 0, -box, 0.0), torch.where(y > 0, box, 0.0)
-        rows = BatchRows(torch.zeros_like(y), low, high, -y, y)
-        if any(problem.start is not None for problem in problems):
-            self._set_start(problems, rows)
-        return rows
+        return BatchRows(torch.zeros_like(y), low, high, -y, y)
 
     def _set_start(self, problems: Sequence[SvmProblem], rows: BatchRows) -> None:
         """Start from coefficients of an earlier fit; errors that are not known are computed."""
@@ -276,7 +273,7 @@ class DeviceBatch:
         measured = as_numpy(torch.stack([bias, violation, primal, dual, square]))
         met = (measured[1] <= self.rule.tol) & (_relative_gaps(*measured[2:4]) <= self.gaps)
         self.stop[met] = "tol"
-        alpha, errors = np.abs(as_numpy(self.all.b)), as_numpy(self.all.F)
+        alpha, errors = as_numpy(self.all.b.abs()), as_numpy(self.all.F)
         fits = []
         for number, problem in enumerate(self.problems):
             layout = self.layouts.of(problem)

@@ -64,6 +64,11 @@ class SvmFit(NamedTuple):
         """Decision value of each of its rows, those with an upper bound of 0 included, (r,)."""
         return self.errors + self.y + self.intercept
 
+    def with_coefficient(self) -> SvmFit:
+        """The same fit with only those of its rows that have a coefficient."""
+        some = np.flatnonzero(self.alpha)
+        return self._replace(**{name: getattr(self, name)[some] for name in self._fields[:5]})
+
 
 class StoppingRule(NamedTuple):
     """Tolerances at which a problem counts as solved, and the limit of its steps."""
@@ -105,7 +110,7 @@ class RowLayout(NamedTuple):
         cuts = np.cumsum([0, *(run.stop - run.start for run in runs)])
         shifts = np.array([run.start for run in runs]) - cuts[:-1]
         y = np.repeat(sides[segments].astype(np.float64), np.diff(cuts))
-        own = diagonal[rows]
+        own = np.concatenate([diagonal[run] for run in runs])
         return cls(segments, rows, cuts, shifts, y, own, float(own.max()))
 
 
