@@ -244,7 +244,7 @@ TIMED = {  # fits that have a time limit
         of=slow_to_descend,
     ),
     "LogisticRegression, Newton": fit(
-        f"LogisticRegression(C=1e9, solver='newton-cholesky', {SLOW} ...)", (2_000_000, 300), 5
+        f"LogisticRegression(C=1e9, solver='newton-cholesky', {SLOW} ...)", (5_000_000, 300), 5
     ),
     "LinearSVC": fit(f"LinearSVC(C=10.0, dual=False, {SLOW} ...)", (1_000_000, 1000), 20),
 }

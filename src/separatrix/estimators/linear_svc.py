@@ -228,14 +228,19 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             return self._solve_each(train, plan, rng, monitor)
         from separatrix.solvers.linear_svm.cuda import solve_newton_on  # torch is optional
 
-        kept, sides, prices = self._sides_and_prices(train)
+        codes = coding(len(train.classes), "ovr").T.astype(np.float64)
         n, d = train.X.shape
-        require_room("LinearSVC", device, 8 * n * (2 * d + 12 * sides.shape[1]))
-        X = to_device(train.X, device)
+        require_room("LinearSVC", device, 8 * n * (2 * d + 12 * len(codes)))
+        X, y = to_device(train.X, device), as_tensor(train.y, device)
+        own, rest = (as_tensor(rates, device) for rates in train.rates(float(self.C)))
+        kept = (own > 0) | (rest > 0)
+        if not kept.all():
+            X, y, own, rest = X[kept], y[kept], own[kept], rest[kept]
+        sides = as_tensor(codes, device)[:, y]
         fits = solve_newton_on(
-            X if kept.all() else X[as_tensor(kept, device)],
-            np.ascontiguousarray(sides.T),
-            np.ascontiguousarray(prices.T),
+            X,
+            sides,
+            own.where(sides > 0, rest),
             bias_step=self._bias_step,
             tol=self.tol,
             max_iter=self.max_iter,

@@ -243,5 +243,7 @@ def test_a_weak_prior_on_several_classes_needs_no_eigenvalues(start, monkeypatch
     found = solve_newton(at(block), begin, **limits)
     assert found.stop == "tol"
     np.testing.assert_allclose(found.theta.mean(axis=0), 0.0, atol=1e-12)
-    plain = solve_lbfgs(at(block), np.zeros((3, 5)), preconditioner=Diagonal.of(precision), **limits)
+    plain = solve_lbfgs(
+        at(block), np.zeros((3, 5)), preconditioner=Diagonal.of(precision), **limits
+    )
     np.testing.assert_allclose(found.theta, plain.theta, atol=1e-6)

@@ -178,3 +178,21 @@ def test_a_matrix_of_which_many_rows_fit_is_solved_by_cached_rows(solved, monkey
     monkeypatch.setattr(chunks, "LEAST_CACHED", 1)
     solve_svms(gram, problems)
     assert solved
+
+
+@pytest.mark.parametrize("memory", [None, MEMORY])
+@pytest.mark.parametrize("late", [False, True])
+def test_errors_of_other_kernel_values_stay_where_time_is_short(memory, late, solved):
+    X, segments, problems = helpers.problems_of(ROWS, 3, "ovo", C=5.0)
+    gram = helpers.on_device(X, segments, **({} if memory is None else {"memory": memory}))
+    exact = solve_svms(gram, problems, tol=1e-3)
+    begun = [
+        problem._replace(start=fit.alpha, start_errors=fit.errors + 1e-5 * fit.y, rough=True)
+        for problem, fit in zip(problems, exact, strict=True)
+    ]
+    found = solve_svms(gram, begun, tol=1e-2, monitor=FitMonitor(0.0 if late else None))
+    for fit, problem, one in zip(found, begun, exact, strict=True):
+        np.testing.assert_array_equal(fit.alpha, one.alpha)
+        expected = problem.start_errors if late else one.errors
+        np.testing.assert_allclose(fit.errors, expected, rtol=0, atol=1e-9)
+        assert fit.stop == ("stopped" if late else "tol")  # of errors that are not its own

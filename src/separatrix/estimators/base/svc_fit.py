@@ -203,7 +203,11 @@ def solve_in_precision(
         tolerance = EXACT
         del gram  # frees memory for the next one
         gram = build_gram(tolerance)
-        again = options.solve(gram, _with_start(problems, [fit.alpha for fit in fits]), monitor)
+        rough = [
+            problem._replace(start=fit.alpha, start_errors=fit.errors, rough=True)
+            for problem, fit in zip(problems, fits, strict=True)
+        ]
+        again = options.solve(gram, rough, monitor)
         fits = [
             fit._replace(n_iter=fit.n_iter + before.n_iter)
             for fit, before in zip(again, fits, strict=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -220,12 +219,7 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         self.margin_width_ = np.array([fit.margin_width for fit in fits])
         self.stop_ = [fit.stop for fit in fits]
         self.fit_status_ = int(any(stop != "tol" for stop in self.stop_))
-        rows = order[np.concatenate([fit.rows for fit in fits])]
-        cuts = np.cumsum([0, *(len(fit.rows) for fit in fits)]).tolist()
-        self._fits = [
-            fit._replace(rows=rows[start:stop])
-            for fit, (start, stop) in zip(fits, pairwise(cuts), strict=True)
-        ]
+        self._fits = [fit._replace(rows=order[fit.rows]) for fit in fits]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

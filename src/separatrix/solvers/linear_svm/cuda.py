@@ -18,7 +18,7 @@ from separatrix.runtime.device_queue import BoundedQueue
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.boundary_stops import BoundaryStops
 from separatrix.solvers.linear_svm.dual_descent import LinearFit
-from separatrix.types import Codes, Matrix, Vector
+from separatrix.types import Codes, Vector
 
 Tensor = Any
 CURVATURE_BYTES = 2**29  # of rows that are scaled at a time
@@ -80,8 +80,8 @@ class DeviceBoundaries:
 
 def solve_newton_on(
     X: Tensor,
-    Y: Matrix,
-    price: Matrix,
+    Y: Tensor,
+    price: Tensor,
     *,
     bias_step: float,
     tol: float,
@@ -91,17 +91,16 @@ def solve_newton_on(
     """`solve_newton_jointly` over samples X, (n, d), that are a tensor in float64.
 
     Given
-        Y          sides of the samples, (p, n), +1 or -1
-        price      of each sample at each boundary, (p, n), at least 0
+        Y          sides of the samples, (p, n), +1 or -1, on the same device
+        price      of each sample at each boundary, (p, n), at least 0, likewise
         the rest   as in `solve_newton_jointly`
 
     Returns a fit for each boundary; its dual variables stay on the device and are left out.
     """
     monitor = monitor or FitMonitor()
-    sides, prices = (torch.as_tensor(part, device=X.device) for part in (Y, price))
-    at = DeviceBoundaries(X, sides, prices, bias_step)
-    above = np.count_nonzero((Y > 0) & (price > 0), axis=1)
-    total = np.count_nonzero(price, axis=1)
+    at = DeviceBoundaries(X, Y, price, bias_step)
+    priced = price > 0
+    above, total = _host(torch.stack([((Y > 0) & priced).sum(dim=1), priced.sum(dim=1)]))
     fewer = np.maximum(1, np.minimum(above, total - above))
     stops = BoundaryStops(fewer / total * np.sqrt(at.squares()), tol, max_iter)
     for step in range(max_iter + 1):

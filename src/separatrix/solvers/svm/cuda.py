@@ -83,6 +83,8 @@ class DeviceLayouts:
 class DeviceBatch:
     """State of a batch of problems during optimisation."""
 
+    rough = False  # whether errors are those of an earlier fit, for want of time
+
     def __init__(
         self,
         gram: Any,
@@ -121,6 +123,8 @@ class DeviceBatch:
 
     def run(self) -> list[SvmFit]:
         """Rounds until every problem has stopped."""
+        if self.rough:
+            return self._fits()
         active = np.arange(len(self.stop))
         now = _Round(self, active)
         while True:
@@ -162,27 +166,39 @@ class DeviceBatch:
     def _set_start(self, problems: Sequence[SvmProblem], rows: BatchRows) -> None:
         """Start from coefficients of an earlier fit; errors that are not known are computed."""
         b, F = np.zeros(rows.b.shape), as_numpy(rows.F).copy()
-        unknown = np.zeros(len(problems), dtype=bool)
+        unknown, rough = np.zeros((2, len(problems)), dtype=bool)
         for number, problem in enumerate(problems):
             if problem.start is None:
                 continue
             own = self.layouts.of(problem)
             r = len(own.rows)
-            if problem.start_errors is None:
-                b[number, :r] = own.y * make_feasible(problem.start, own.y, problem.box[own.rows])
-                unknown[number] = True
-            else:
-                b[number, :r], F[number, :r] = own.y * problem.start, problem.start_errors
+            start, unknown[number] = problem.start, not problem.knows_errors
+            if unknown[number]:
+                start = make_feasible(start, own.y, problem.box[own.rows])
+            b[number, :r] = own.y * start
+            if problem.start_errors is not None:
+                F[number, :r], rough[number] = problem.start_errors, problem.rough
+        fresh, some = rows.F.clone(), self._on(unknown)[:, None]
         rows.b.copy_(torch.as_tensor(b))
         rows.F.copy_(torch.as_tensor(F))
         if unknown.any():
-            self._add_steps(rows.F, rows.b * self._on(unknown)[:, None])
+            monitor = self.monitor if rough.all() else None
+            self.rough = not self._add_steps(fresh, rows.b * some, monitor)
+            if self.rough:
+                self.stop[:] = "stopped"
+            else:
+                torch.where(some, fresh, rows.F, out=rows.F)
 
-    def _add_steps(self, F: Tensor, steps: Tensor) -> None:
-        """Add the kernel rows of changed coefficients to the errors of all rows; steps (p, r + 1)."""
+    def _add_steps(self, F: Tensor, steps: Tensor, monitor: FitMonitor | None) -> bool:
+        """Add the kernel rows of changed coefficients to the errors of all rows; steps (p, r + 1).
+
+        Returns whether that was done: not if the monitor stopped first.
+        """
         order = torch.argsort((steps == 0).to(torch.int8), dim=1, stable=True)
         everyone = torch.arange(len(steps), device=self.gram.device)
         for first in range(0, int((steps != 0).sum(dim=1).max()), self.w):
+            if monitor is not None and monitor.should_stop():
+                return False
             work = order[:, first : first + self.w]
             of_matrix = self.layouts.columns[self.layout].gather(1, work)
             for part in self.that_fit(of_matrix):
@@ -191,6 +207,7 @@ class DeviceBatch:
                     F, storage, slots, self.layouts.columns, self.layout,
                     everyone[part], of_matrix[part], steps[part].gather(1, work[part]),
                 )  # fmt: skip
+        return True
 
     def _decide(self, active: Codes, violation: Vector, steps: Vector | None) -> Vector:
         """Record which problems stop; return the tolerance of each tile."""
@@ -272,13 +289,15 @@ class DeviceBatch:
         violation = ViolationKeys.of(self.all).violation
         measured = as_numpy(torch.stack([bias, violation, primal, dual, square]))
         met = (measured[1] <= self.rule.tol) & (_relative_gaps(*measured[2:4]) <= self.gaps)
-        self.stop[met] = "tol"
+        if not self.rough:
+            self.stop[met] = "tol"
         alpha, errors = as_numpy(self.all.b.abs()), as_numpy(self.all.F)
         fits = []
         for number, problem in enumerate(self.problems):
             layout = self.layouts.of(problem)
             rows, r = layout.rows, len(layout.rows)
-            state = problem.box[rows], alpha[number, :r], errors[number, :r]
+            box = np.concatenate([problem.box[self.gram.segments[s]] for s in layout.segments])
+            state = box, alpha[number, :r], errors[number, :r]
             how = int(self.n_iter[number]), str(self.stop[number])
             numbers = measured[:, number].tolist()
             fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how)))

@@ -275,8 +275,13 @@ class ChunkedBatch(DeviceBatch):
         if int(self.level.sum()) > 2 * max(int(near.sum()), chunk):
             self.near, self.left_at = near, self.all.b.clone()
 
-    def _advance(self, F: Tensor, rows: Tensor, steps: Tensor) -> None:
-        """Add the kernel rows of changed coefficients, (p, r + 1), to the errors of some rows, (n,)."""
+    def _advance(
+        self, F: Tensor, rows: Tensor, steps: Tensor, monitor: FitMonitor | None = None
+    ) -> bool:
+        """Add the kernel rows of changed coefficients, (p, r + 1), to the errors of some rows, (n,).
+
+        Returns whether that was done: not if the monitor stopped first.
+        """
         began, pairs = time.monotonic(), 0
         targets = torch.nonzero(rows)[:, 0]
         cuts = np.searchsorted(as_numpy(targets), [(s.start, s.stop) for s in self.gram.segments])
@@ -288,6 +293,8 @@ class ChunkedBatch(DeviceBatch):
             changed = torch.nonzero((own != 0).any(dim=0))[:, 0]
             if not len(changed) or first == stop:
                 continue
+            if monitor is not None and monitor.should_stop():
+                return False
             own, changed = own[:, changed], changed + source.start
             numbers, shifts = self._on(problems), self._on(self._shifts[problems, c])
             columns = targets[first:stop]
@@ -297,6 +304,7 @@ class ChunkedBatch(DeviceBatch):
         wait_for(self.gram.device)
         rate = pairs / max(time.monotonic() - began, 1e-9)
         self._pairs_per_second = max(self._pairs_per_second, rate)
+        return True
 
     def _pairs_of_segments(self) -> Iterator[tuple[int, int, Codes]]:
         """Each two segments, with the problems that both take part in."""
@@ -324,9 +332,9 @@ class ChunkedBatch(DeviceBatch):
             self._shifts[number, layout.segments] = layout.shifts
         return super()._initial_rows(problems)
 
-    def _add_steps(self, F: Tensor, steps: Tensor) -> None:
+    def _add_steps(self, F: Tensor, steps: Tensor, monitor: FitMonitor | None) -> bool:
         everyone = torch.ones(self.gram.shape[0], dtype=torch.bool, device=self.gram.device)
-        self._advance(F, everyone, steps)
+        return self._advance(F, everyone, steps, monitor)
 
 
 def _first_stride(n: int) -> int:

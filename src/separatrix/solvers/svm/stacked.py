@@ -76,13 +76,13 @@ class StackedProblems(Sequence[SvmProblem]):
         box_of = np.array([numbers[id(problem.box)] for problem in problems])
         found = cls(layout, sides, list(boxes.values()), box_of)
         found.given[:] = [problem.start is not None for problem in problems]
-        found.known[:] = found.given & [problem.start_errors is not None for problem in problems]
+        found.known[:] = found.given & [problem.knows_errors for problem in problems]
         if found.given.any():
             found.start, found.start_errors = np.zeros(len(layout.rows)), -layout.y
             for p in np.flatnonzero(found.given).tolist():
                 own, problem = slice(layout.starts[p], layout.starts[p + 1]), problems[p]
                 found.start[own] = problem.start
-                if problem.start_errors is not None:
+                if problem.knows_errors:
                     found.start_errors[own] = problem.start_errors
         return found
 
