@@ -47,6 +47,8 @@ MOST_RECOMPUTED = 16  # a chunk's matrix may take so many times the memory: its 
 TEMPORARY_ARRAYS = 12  # of float64, for each row of each problem, while rows are looked at
 NEAR = 0.25  # errors by which a row may miss a violation and is still looked at
 MOST_UNUSED = 0.25  # of the device's memory, kept for the matrices of later chunks
+COPIED_ARRAYS = 3  # of float64, for each row of each problem, that a solution consists of
+BYTES_PER_SECOND = 2**30  # at which they are copied to new memory, at least
 UNLIMITED = np.iinfo(np.int64).max
 
 
@@ -75,6 +77,7 @@ class ChunkedBatch(DeviceBatch):
     level: Tensor  # shape: (n,); rows of the levels so far
     left_at: Tensor  # shape: (p, r + 1); coefficients in the errors of rows of the level that are not near
     _pairs_per_second = 0.0  # kernel values of tiles, the most so far
+    _least_seconds = np.inf  # for which errors were brought up to date, so far
     _late = False
 
     def run(self) -> list[SvmFit]:
@@ -110,13 +113,16 @@ class ChunkedBatch(DeviceBatch):
         if left < np.inf:
             support = torch.zeros_like(self.near)
             support[self.layouts.columns[self.layout].long()[self.all.b != 0]] = True
-            self._late |= left <= self._seconds_to_finish(int(support.sum()))
+            out = self.gram.shape[0] - int(self.near.sum())
+            self._late |= left <= self._seconds_to_finish(int(support.sum()) * out)
         return self._late
 
-    def _seconds_to_finish(self, support: int) -> float:
-        """Seconds to bring the errors of all rows up to date, if so many have a coefficient."""
-        out = self.gram.shape[0] - int(self.near.sum())
-        return support * out / self._pairs_per_second if self._pairs_per_second else 0.0
+    def _seconds_to_finish(self, pairs: int) -> float:
+        """Seconds for so many kernel values, which bring errors up to date, and to copy the result."""
+        copies = COPIED_ARRAYS * 8 * int(self.all.b.numel()) / BYTES_PER_SECOND
+        if not self._pairs_per_second:
+            return copies
+        return copies + pairs / self._pairs_per_second + 2 * self._least_seconds
 
     def _rows_of_level(self) -> Tensor:
         """One row in `stride` of each segment, (n,)."""
@@ -163,7 +169,7 @@ class ChunkedBatch(DeviceBatch):
             return True
         if self.stride == 1:
             return False
-        self.stride = max(1, self.stride // GROWTH)
+        self.stride = 1 if self._late else max(1, self.stride // GROWTH)
         level = self._rows_of_level() | self.level
         self._advance(self.all.F, level & ~self.level, self.all.b)
         self.level, self.near = level, level.clone()
@@ -247,7 +253,8 @@ class ChunkedBatch(DeviceBatch):
         """The solutions of some problems on the rows of a chunk."""
         here = as_numpy(rows)
         cuts = [np.searchsorted(here, (s.start, s.stop)).tolist() for s in self.gram.segments]
-        limit = self.monitor.seconds_left() - self._seconds_to_finish(len(rows))
+        all_pairs = len(rows) * self.gram.shape[0]
+        limit = self.monitor.seconds_left() - self._seconds_to_finish(all_pairs)
         monitor = self.monitor.inner(max(limit, 0.0) if limit < np.inf else None)
         segments = tuple(slice(*cut) for cut in cuts)
         gram = self.gram.part(rows, segments, self._memory(), monitor)
@@ -302,8 +309,9 @@ class ChunkedBatch(DeviceBatch):
             F[numbers[:, None], columns - shifts[:, None]] += sums
             pairs += len(changed) * len(columns)
         wait_for(self.gram.device)
-        rate = pairs / max(time.monotonic() - began, 1e-9)
-        self._pairs_per_second = max(self._pairs_per_second, rate)
+        seconds = max(time.monotonic() - began, 1e-9)
+        self._pairs_per_second = max(self._pairs_per_second, pairs / seconds)
+        self._least_seconds = min(self._least_seconds, seconds)
         return True
 
     def _pairs_of_segments(self) -> Iterator[tuple[int, int, Codes]]:
