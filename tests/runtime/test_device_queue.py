@@ -35,6 +35,13 @@ def test_few_pieces_are_queued_behind_the_one_that_runs(gpu):
     assert gpu.waited == list(range(7))  # and three are left
 
 
+def test_one_is_queued_before_it_is_known_how_long_a_piece_takes(gpu):
+    queue = BoundedQueue(torch.device("cuda"), ahead=3)
+    for expected in ([], [0], [0], [0], [0, 1]):
+        queue.wait()
+        assert gpu.waited == expected
+
+
 def test_of_long_pieces_one_is_queued(gpu):
     queue, gpu.seconds = BoundedQueue(torch.device("cuda"), ahead=3), 0.2
     for _ in range(10):
@@ -46,6 +53,7 @@ def test_what_was_waited_for_is_forgotten(gpu):
     queue = BoundedQueue(torch.device("cuda"), ahead=3)
     for _ in range(3):
         queue.wait()
+    gpu.waited.clear()
     queue.clear()
     queue.wait()
     assert not gpu.waited

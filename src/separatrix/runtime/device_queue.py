@@ -19,7 +19,8 @@ class BoundedQueue:
 
     def __init__(self, device: Any, *, ahead: int = AHEAD) -> None:
         self._on_gpu = device is not None and device.type == "cuda"
-        self._ahead, self._marks = ahead, deque[Any]()
+        # one at first: it is not known yet how long a piece takes
+        self._most, self._ahead, self._marks = ahead, min(ahead, 1), deque[Any]()
 
     def wait(self) -> None:
         """Call this behind each piece: wait until few are left. Ctrl-C takes effect here."""
@@ -34,7 +35,8 @@ class BoundedQueue:
             began = time.monotonic()
             self._marks.popleft().synchronize()
             if time.monotonic() - began > LONG:
-                self._ahead = 1
+                self._most = min(self._most, 1)
+            self._ahead = self._most
 
     def clear(self) -> None:
         """Forget what is queued: the caller has waited for it."""

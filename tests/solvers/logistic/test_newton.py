@@ -247,3 +247,23 @@ def test_a_weak_prior_on_several_classes_needs_no_eigenvalues(start, monkeypatch
         at(block), np.zeros((3, 5)), preconditioner=Diagonal.of(precision), **limits
     )
     np.testing.assert_allclose(found.theta, plain.theta, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("checks", [0, 2, 100])
+def test_a_stopped_pass_on_a_device_is_that_of_the_cpu(k, checks, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    device_passes = pytest.importorskip("separatrix.solvers.logistic.device_passes")
+    monkeypatch.setattr(device_passes, "HESSIAN_BYTES", 8 * 5 * 2 * 10 * (1 if k == 2 else k))
+    block, theta = problem(k)
+    whole = sums_of(block, theta, intercept=True, hessian=True)
+    tensors = Block(*(torch.as_tensor(part) for part in block))
+    monitor = StopsAtCheck(checks)
+    found = sums_of(tensors, theta, intercept=True, hessian=True, monitor=monitor)
+    assert (found.hessian is None) == (checks < 100)
+    assert monitor.left == {0: -1, 2: -1, 100: 94}[checks]  # six blocks, or the rest at once
+    np.testing.assert_allclose(found.loss, whole.loss, rtol=1e-12)
+    np.testing.assert_allclose(found.gradient, whole.gradient, rtol=1e-10)
+    np.testing.assert_allclose([found.least, found.most], [whole.least, whole.most], rtol=1e-12)
+    if checks == 100:
+        np.testing.assert_allclose(found.hessian, whole.hessian, rtol=1e-9, atol=1e-12)

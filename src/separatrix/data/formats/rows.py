@@ -145,6 +145,10 @@ def frame_to_arrow(frame: Any) -> Any:
 def _to_arrow(frame: Any) -> Any:
     if isinstance(frame, pa.Table):
         return frame
+    if hasattr(frame, "to_arrow"):  # polars, of which old versions have no stream
+        table = frame.to_arrow()
+        if isinstance(table, pa.Table):
+            return table
     if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__dataframe__"):
         try:
             return pa.table(frame)

@@ -52,8 +52,11 @@ def sums_on(
     sums = torch.zeros(1 + theta.size, dtype=torch.float64, device=X.device)
     ends = torch.tensor([np.inf, -np.inf], dtype=torch.float64, device=X.device)
     H = torch.zeros((p * (d + intercept),) * 2, dtype=X.dtype, device=X.device) if hessian else None
-    queue = BoundedQueue(X.device)
-    for rows in row_blocks(len(X), size if hessian else len(X)):
+    queue, rows = BoundedQueue(X.device), slice(0, 0)
+    while rows.stop < len(X):
+        if monitor is not None and monitor.should_stop():
+            H = None
+        rows = slice(rows.stop, len(X) if H is None else min(rows.stop + size, len(X)))
         x, labels, w = X[rows], y[rows], weights[rows]
         F = _scores(x, T, intercept)
         if margin:
@@ -65,8 +68,6 @@ def sums_on(
         if intercept:
             gradient = torch.cat([gradient, found.R.sum(dim=0)[:, None]], dim=1)
         sums[1:] += gradient.reshape(-1)
-        if monitor is not None and monitor.should_stop():
-            H = None
         if H is not None:
             _add_hessian(H, x, found.shares, w, intercept)
             queue.wait()
