@@ -88,6 +88,7 @@ def test_blobs_of_a_database_are_left_out_and_said(tmp_path):
             (i / 7, bytes([255, i, 0]), b"red" if i % 3 else b"blue", LABELS[i]) for i in range(40)
         ]
         database.executemany("insert into t values (?, ?, ?, ?)", rows)
+    database.close()
     data = read_table(tmp_path / "t.db")
     assert roles(data) == {"x": "number", "word": "category"}
     assert any(note.startswith("picture: binary holds no numbers") for note in data.notes)
