@@ -1,9 +1,11 @@
 """Files in the spirit of real sources: statistical offices, spreadsheets, R, SAS, surveys, services."""
 
 import json
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from separatrix import TableEncoder
@@ -247,6 +249,23 @@ def test_polars_tables_give_the_features_of_pandas_tables():
     assert "who.age" in names
     np.testing.assert_array_equal(theirs.transform(table), ours.transform(frame))
     np.testing.assert_array_equal(theirs.transform(table.lazy().collect()), ours.transform(frame))
+
+
+def test_a_frame_without_a_stream_of_arrow_keeps_nested_columns():
+    """As polars before 1.3, whose cells would be read one by one."""
+
+    class Frame:
+        columns: ClassVar = ["who"]
+        table = pa.table({"who": [{"town": "Ulm", "age": i} for i in range(24)]})
+
+        def __getitem__(self, name):
+            return self.table[name].to_pylist()
+
+        def to_arrow(self):
+            return self.table
+
+    names = TableEncoder().fit(Frame(), ["a", "b"] * 12).get_feature_names_out()
+    assert names.tolist() == ["who.age"]
 
 
 def test_a_frequent_value_that_gives_the_class_away_is_found():
