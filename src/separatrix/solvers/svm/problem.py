@@ -31,9 +31,7 @@ class SvmProblem(NamedTuple):
     box: Vector  # shape: (n,); upper bounds; 0: only scored, infinite: a hard margin
     start: Vector | None = None  # shape: (r,); initial coefficients
     start_errors: Vector | None = None  # shape: (r,); their errors if known; start is feasible then
-    rough: bool = (
-        False  # the errors are those of other kernel values: kept only where time is short
-    )
+    rough: bool = False  # errors of other kernel values, kept only where time is short
 
     @property
     def knows_errors(self) -> bool:
