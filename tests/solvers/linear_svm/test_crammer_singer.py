@@ -4,6 +4,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.svm import LinearSVC as Peer
 
+from separatrix.solvers.linear_svm import crammer_singer
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
 from separatrix.solvers.linear_svm.dual_descent import LinearProblem, LinearSamples, solve_dual
 
@@ -67,3 +68,21 @@ def test_values_that_are_all_one_are_read_without_being_stored():
     samples = (X > 0).astype(float)
     ones, dense = solved(csr_array(samples)), solved(samples)
     np.testing.assert_allclose(ones.w, dense.w, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [crammer_singer.FEW_CLASSES, crammer_singer.FEW_CLASSES + 1])
+def test_both_ways_to_sort_the_scores_of_many_classes_end_at_the_solution(n_classes):
+    rng = np.random.default_rng(0)
+    labels = np.arange(3 * n_classes) % n_classes
+    samples = rng.normal(size=(n_classes, 6))[labels] + 0.5 * rng.normal(size=(len(labels), 6))
+    fit = solved(samples, labels, n_classes=n_classes)
+    assert fit.stop == "tol"
+    assert -1e-12 <= fit.gap < 1e-5
+
+
+def test_a_pass_in_parts_is_the_same_pass(monkeypatch):
+    whole = solved(tol=0.1)
+    monkeypatch.setattr(crammer_singer, "CHUNK", 3 * (4 + 10) * 37)  # 37 of 150 rows
+    in_parts = solved(tol=0.1)
+    np.testing.assert_array_equal(in_parts.w, whole.w)
+    assert in_parts.n_iter == whole.n_iter
