@@ -34,7 +34,10 @@ def workers():
             clients.append(current.enter_context(Client(cluster, set_as_default=False)))
         return clients[0]
 
-    with dask.config.set({"distributed.worker.daemon": False}), current:
+    # a cluster looks so long after a worker was lost whether one of its name is there, and if another
+    # test has just killed that one, closes it for good
+    patient = {"distributed.deploy.lost-worker-timeout": "1 hour"}
+    with dask.config.set({"distributed.worker.daemon": False, **patient}), current:
         yield give
 
 
