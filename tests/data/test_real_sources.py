@@ -252,7 +252,7 @@ def test_polars_tables_give_the_features_of_pandas_tables():
 
 
 def test_a_frame_without_a_stream_of_arrow_keeps_nested_columns():
-    """As polars before 1.3, whose cells would be read one by one."""
+    """As polars 1.0, whose cells would be read one by one."""
 
     class Frame:
         columns: ClassVar = ["who"]

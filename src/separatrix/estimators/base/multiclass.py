@@ -42,18 +42,21 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
         return S[:, 0] if S.shape[1] == 1 else S[:, 1] - S[:, 0]
     if scheme != "ovo":
         return S
-    votes: Matrix = _by_class(_as_numbers(S > 0), n_classes) + _losses(n_classes, _device_of(S))
+    votes: Matrix = _by_class(_as_floats(S > 0), n_classes) + _losses(n_classes, _device_of(S))
     if ties == "margin":
-        summed = _by_class(_as_numbers(S), n_classes)
+        summed = _by_class(_as_floats(S), n_classes)
         votes = votes + summed / (3.0 * (abs(summed) + 1.0))
     return votes
 
 
-def _as_numbers(flags: Any, dtype: Any = np.float64) -> Any:
-    """Flags or numbers, converted to this dtype."""
-    return (
-        flags.to(like(np.empty(0, dtype), flags).dtype) if is_tensor(flags) else flags.astype(dtype)
-    )
+def _as_floats(values: Any) -> Any:
+    """Flags or numbers as float64."""
+    return values.double() if is_tensor(values) else values.astype(np.float64)
+
+
+def _as_codes(flags: Any) -> Any:
+    """Flags as class codes 0 and 1."""
+    return flags.long() if is_tensor(flags) else flags.astype(np.intp)
 
 
 def _by_class(values: Matrix, n_classes: int) -> Matrix:
@@ -99,7 +102,7 @@ def winners(values: Matrix) -> Codes:
     [0]
     """
     if values.ndim == 1:
-        codes: Codes = _as_numbers(values > 0, np.intp)
+        codes: Codes = _as_codes(values > 0)
         return codes
     best: Codes = values.argmax(axis=1)
     return best
@@ -128,7 +131,7 @@ def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> 
         S = S + (S == 0) * other
         order = like(order, S)
     if n_classes == 2:
-        codes: Codes = _as_numbers(S[:, 0] >= 0, np.intp)
+        codes: Codes = _as_codes(S[:, 0] >= 0)
         return codes
     values = decision_values(S, n_classes, scheme)
     return winners(values) if order is None else order[winners(values[:, order])]

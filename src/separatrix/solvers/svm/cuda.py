@@ -178,10 +178,10 @@ class DeviceBatch:
             b[number, :r] = own.y * start
             if problem.start_errors is not None:
                 F[number, :r], rough[number] = problem.start_errors, problem.rough
-        fresh, some = rows.F.clone(), self._on(unknown)[:, None]
         rows.b.copy_(torch.as_tensor(b))
         rows.F.copy_(torch.as_tensor(F))
         if unknown.any():
+            fresh, some = -rows.y, self._on(unknown)[:, None]
             monitor = self.monitor if rough.all() else None
             self.rough = not self._add_steps(fresh, rows.b * some, monitor)
             if self.rough:
