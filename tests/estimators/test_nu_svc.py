@@ -90,6 +90,9 @@ def test_an_infeasible_nu_is_refused_and_weights_make_it_feasible():
     few = np.r_[np.flatnonzero(Y == 0), np.flatnonzero(Y == 1)[:5]]
     with pytest.raises(DataError, match=r"specified nu is infeasible: nu=0.5, .* at most 0.1"):
         NuSVC().fit(X[few], Y[few])
+    three = np.r_[few, np.flatnonzero(Y == 2)]
+    with pytest.raises(DataError, match=r"the boundary of \[1\] allows at most 0.1"):
+        NuSVC(nu=0.3).fit(X[three], Y[three])
     model = NuSVC(class_weight="balanced").fit(X[few], Y[few])
     assert model.score(X[few], Y[few]) > 0.9
 

@@ -30,6 +30,7 @@ from separatrix.runtime.device import as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.svm.problem import LIBSVM
+from separatrix.solvers.svm.stacked import FitNumbers
 from separatrix.types import Codes, Matrix, Vector
 
 MODELS: dict[int, Any] = {0: SVC, 1: NuSVC}  # by LIBSVM's number
@@ -142,7 +143,7 @@ def _solve(
         monitor=FitMonitor(),
     )
     state = run_on(model._training_policy(X, made), solve)
-    if any(fit.stop != "tol" for fit in state.fits):
+    if np.any(FitNumbers.of(state.fits).stops != "tol"):
         prefer_sklearn("missed its tolerance")
     return state
 
@@ -192,7 +193,7 @@ def _require_two_classes(codes: Codes, weights: Vector, n_classes: int, solver_t
 
 def _keep(estimator: Any, X: Any, state: SvcState, precomputed: bool) -> None:
     """Set what LIBSVM learns, before scikit-learn flips the signs of two classes."""
-    support, fits = state.support, state.fits
+    support, fits = state.support, FitNumbers.of(state.fits)
     sign = -1.0 if len(estimator.classes_) == 2 else 1.0
     estimator.support_ = state.order[support.rows].astype(np.int32)
     estimator.support_vectors_ = np.empty((0, 0)) if precomputed else X[estimator.support_]
@@ -203,8 +204,8 @@ def _keep(estimator: Any, X: Any, state: SvcState, precomputed: bool) -> None:
     if state.calibration is not None:  # the probability of the first class, not of the second
         estimator._probA, offset = state.calibration.slopes.T.copy()
         estimator._probB = sign * offset
-    estimator.fit_status_ = int(any(fit.stop != "tol" for fit in fits))
-    estimator._num_iter = np.array([fit.n_iter for fit in fits], dtype=np.int32)
+    estimator.fit_status_ = int(np.any(fits.stops != "tol"))
+    estimator._num_iter = fits.steps.astype(np.int32)
 
 
 def _predict(estimator: Any, X: Any) -> Vector:

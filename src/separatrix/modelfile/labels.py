@@ -212,7 +212,8 @@ class RecordTable(f.Field):
                 "limit",
                 f"`{at}` has {len(value)} records, at most {f.MOST_RECORDS} are kept; use slim=True",
             )
-        columns = {name: [getattr(row, name) for row in value] for name in self.make._fields}  # type: ignore[attr-defined]
+        rows = list(value)  # a sequence may make each row when it is taken
+        columns = {name: [getattr(row, name) for row in rows] for name in self.make._fields}  # type: ignore[attr-defined]
         first = columns[next(iter(self.arrays))]
         file.keep(f"{at}.ends", np.cumsum([len(part) for part in first], dtype=np.int64))
         for name in self.arrays:

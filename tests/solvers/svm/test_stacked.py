@@ -4,10 +4,10 @@ import pytest
 from separatrix.estimators.base.support import Support
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram.build import make_gram
-from separatrix.solvers.decomposition import coding
+from separatrix.solvers.decomposition import ClassSides, coding
 from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.problem import SvmProblem
-from separatrix.solvers.svm.stacked import StackedFits, StackedProblems
+from separatrix.solvers.svm.stacked import FitNumbers, StackedFits, StackedProblems
 
 RNG = np.random.default_rng(3)
 SEGMENTS = (slice(0, 12), slice(12, 30), slice(30, 41))
@@ -28,7 +28,7 @@ def same(one, other):
 
 def test_stacked_problems_are_those_of_a_list(gram):
     listed = [SvmProblem(side, box) for box in BOXES for side in SIDES.T]
-    stacked = StackedProblems.for_each(SEGMENTS, SIDES, BOXES)
+    stacked = StackedProblems.for_each(SEGMENTS, ClassSides.of(SIDES), BOXES)
 
     assert len(stacked) == 9
     for one, other in zip(stacked, listed, strict=True):
@@ -55,7 +55,8 @@ def test_some_problems_of_a_list_may_have_a_start_and_some_its_errors(gram):
 
 
 def test_parts_of_stacked_fits_are_the_fits_of_their_problems(gram):
-    fits = StackedFits.of(solve_svms(gram, StackedProblems.for_each(SEGMENTS, SIDES, BOXES)))
+    sides = ClassSides.for_scheme(3, "ovo")
+    fits = StackedFits.of(solve_svms(gram, StackedProblems.for_each(SEGMENTS, sides, BOXES)))
     part = fits[3:6]
     assert isinstance(part, StackedFits)
     for one, other in zip(part, list(fits)[3:6], strict=True):
@@ -65,3 +66,27 @@ def test_parts_of_stacked_fits_are_the_fits_of_their_problems(gram):
     same(of_list.certificates, part.certificates)
     one, other = (Support.of(f, 3, "ovo", segments=SEGMENTS) for f in (part, list(part)))
     same((one.rows, one.coef, one.intercept), (other.rows, other.coef, other.intercept))
+
+
+def test_numbers_of_stacked_fits_are_those_of_a_list(gram):
+    hard = [np.full(41, np.inf), np.full(41, 0.5)]
+    problems = StackedProblems.for_each(SEGMENTS, ClassSides.for_scheme(3, "ovr"), hard)
+    fits = solve_svms(gram, problems, max_iter=40)
+    assert isinstance(fits, StackedFits)
+
+    numbers = FitNumbers.of(fits)
+
+    same(numbers, FitNumbers.of(list(fits)))
+    same(numbers.margin_widths, [fit.margin_width for fit in fits])
+    assert len(set(numbers.stops.tolist())) > 1
+    same(fits.scores, np.concatenate([fit.scores for fit in fits]))
+
+
+def test_rows_and_steps_of_stacked_fits_can_be_replaced(gram):
+    fits = StackedFits.of(solve_svms(gram, [SvmProblem(side, BOXES[0]) for side in SIDES.T]))
+
+    other = fits.with_rows(fits.rows[::-1]).with_steps(fits.steps + 1)
+
+    same(other[0].rows, fits.rows[::-1][: len(fits[0].rows)])
+    same(other[0][1:10], fits[0][1:10])
+    assert [fit.n_iter - 1 for fit in other] == fits.steps.tolist()

@@ -15,7 +15,7 @@ from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.gram.operations import scores_of_rows
 from separatrix.runtime.device import as_double, as_numpy, like
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.decomposition import Problems, coding, problems_of
+from separatrix.solvers.decomposition import Problems, coding, n_boundaries, problems_of
 from separatrix.solvers.perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.kernel_perceptron import KernelPerceptronFit, PassRule
 from separatrix.solvers.perceptron.online_to_batch import Mistakes, at_steps, averaged, last, votes
@@ -78,7 +78,7 @@ class PerceptronOptions(NamedTuple):
 
     def n_boundaries(self, n_classes: int) -> int:
         """p."""
-        return len(coding(n_classes, self.scheme).T)
+        return n_boundaries(n_classes, self.scheme)
 
     def passes(self, n_classes: int, square: float = 0.0) -> PassRule:
         """The update rule and the limits of the passes."""

@@ -214,9 +214,8 @@ def add_sides(sums: Matrix, intercept: Vector, k: int, S: Matrix) -> None:
 
 def _boundary_numbers(k: int) -> Codes:
     """The boundary between each class and each other one, (k, k - 1)."""
-    numbers = np.empty((k, k - 1), dtype=np.intp)
-    for p, (first, second) in enumerate(pairs(k)):
-        numbers[first, second - 1] = numbers[second, first] = p
+    numbers, (first, second) = np.empty((k, k - 1), dtype=np.intp), pairs(k).T
+    numbers[first, second - 1] = numbers[second, first] = np.arange(len(first))
     return numbers
 
 

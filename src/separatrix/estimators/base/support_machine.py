@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class SupportMachine(SupportSum):
     probability: Any
     classes_: Any
     shape_fit_: tuple[int, ...]
-    _fits: list[SvmFit]
+    _fits: Sequence[SvmFit]
     _calibration: Calibration
 
     def decision_function(self, X: Any) -> Any:

@@ -19,11 +19,12 @@ from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.device import as_numpy, beside_other_work
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
-from separatrix.solvers.decomposition import coding
+from separatrix.solvers.decomposition import ClassSides, n_boundaries
 from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.nu import solve_nu_svms
 from separatrix.solvers.svm.problem import ROUNDING, RowLayout, SvmFit, SvmProblem, ticks_of
-from separatrix.types import Codes, Gram, Matrix, Vector
+from separatrix.solvers.svm.stacked import FitNumbers, StackedFits, StackedProblems
+from separatrix.types import Codes, DeviceMatrix, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
 HELD_ROWS = 1200  # a matrix of so many rows costs as much as the rounds of one boundary without it
@@ -47,7 +48,7 @@ class SvcOptions(NamedTuple):
     def progress_steps(self, n_classes: int) -> int:
         """Progress steps of a fit."""
         fits = FOLDS + 1 if self.calibration else 1
-        n_problems = len(coding(n_classes, self.multi_class).T)
+        n_problems = n_boundaries(n_classes, self.multi_class)
         return n_problems * ticks_of(n_problems) * fits
 
     def kernel_tolerance(self) -> float:
@@ -60,7 +61,7 @@ class SvcOptions(NamedTuple):
         That costs n^2 values, most of which are never used; without it every round of every boundary
         goes through Python.
         """
-        n_problems = len(coding(n_classes, self.multi_class).T)
+        n_problems = n_boundaries(n_classes, self.multi_class)
         return bool(n <= min(self.hold_up_to, HELD_ROWS * n_problems**0.5))
 
     def box(self, weights: Vector) -> Vector:
@@ -69,10 +70,10 @@ class SvcOptions(NamedTuple):
 
     def solve(
         self, gram: Gram, problems: Sequence[SvmProblem], monitor: FitMonitor
-    ) -> list[SvmFit]:
+    ) -> Sequence[SvmFit]:
         """Solve binary problems over a Gram matrix."""
         solve = solve_svms if self.nu is None else partial(solve_nu_svms, nu=self.nu)
-        found = solve(
+        return solve(
             gram,
             problems,
             tol=self.tol,
@@ -81,23 +82,28 @@ class SvcOptions(NamedTuple):
             monitor=monitor,
             threads=self.threads,
         )
-        return list(found)
 
     def require_feasible(self, weights: Vector, y: Codes, classes: Any) -> None:
         """Refuse a nu that the smaller side of a boundary cannot hold."""
         if self.nu is None:
             return
-        total = np.bincount(y, weights, minlength=len(classes))
-        for side in coding(len(classes), self.multi_class).T:
-            plus, minus = total[side > 0].sum(), total[side < 0].sum()
-            most = 2.0 * min(plus, minus) / (plus + minus) if plus + minus > 0 else 0.0
-            if self.nu > most * (1.0 + ROUNDING):
-                smaller = classes[np.flatnonzero(side == (1 if plus < minus else -1))].tolist()
-                raise DataError(
-                    f"specified nu is infeasible: nu={self.nu:g}, and the boundary of {smaller} "
-                    f"allows at most {most:g}, twice the share of the smaller side; lower nu, or use "
-                    "class_weight='balanced'"
-                )
+        sides = ClassSides.for_scheme(len(classes), self.multi_class)
+        total = np.bincount(y, weights, minlength=len(classes))[sides.classes]
+        plus, minus = (
+            np.add.reduceat(np.where(sides.sides == side, total, 0.0), sides.starts[:-1])
+            for side in (1, -1)
+        )
+        both = plus + minus
+        most = 2.0 * np.minimum(plus, minus) / np.where(both > 0, both, 1.0)
+        infeasible = np.flatnonzero(self.nu > most * (1.0 + ROUNDING))
+        if len(infeasible):
+            p = infeasible[0]
+            smaller = np.flatnonzero(sides.codes(p) == (1 if plus[p] < minus[p] else -1))
+            raise DataError(
+                f"specified nu is infeasible: nu={self.nu:g}, and the boundary of "
+                f"{classes[smaller].tolist()} allows at most {most[p]:g}, twice the share of the "
+                "smaller side; lower nu, or use class_weight='balanced'"
+            )
 
 
 class SvcState(NamedTuple):
@@ -105,7 +111,7 @@ class SvcState(NamedTuple):
 
     order: Codes  # shape: (n,); training rows by class
     support: Support
-    fits: list[SvmFit]  # one for each boundary
+    fits: Sequence[SvmFit]  # one for each boundary
     calibration: Calibration | None
     gram: str  # form and precision of the kernel matrix
     tolerance: float  # of kernel values at prediction
@@ -144,7 +150,7 @@ def solve_svc(
     options.require_feasible(train.weights * train.class_weights, train.y, train.classes)
     k, order = len(train.classes), _trained_order(train)
     weights = (train.weights * train.class_weights)[order]
-    sides, box = coding(k, options.multi_class), options.box(weights)
+    box = options.box(weights)
     X = train.X if device is not None else as_numpy(train.X)
     segments = class_segments(train.y[order], k)
 
@@ -162,7 +168,7 @@ def solve_svc(
             monitor=monitor,
         )
 
-    problems = [SvmProblem(side, box) for side in sides.T]
+    problems = all_boundaries(segments, options.multi_class, [box], device is not None)
     with beside_other_work(device):
         gram, fits, tolerance = solve_in_precision(
             build_gram,
@@ -182,11 +188,11 @@ def solve_svc(
 
 def solve_in_precision(
     build_gram: Callable[[float], Gram],
-    problems: list[SvmProblem],
+    problems: Sequence[SvmProblem],
     options: SvcOptions,
     starts: Callable[[Gram], Sequence[Vector] | None],
     monitor: FitMonitor,
-) -> tuple[Gram, list[SvmFit], float]:
+) -> tuple[Gram, Sequence[SvmFit], float]:
     """Solve problems over a Gram matrix; again in float64 if rounding can exceed the tolerance.
 
     `build_gram` makes the matrix with a tolerance of its values, and `starts` the initial coefficients.
@@ -203,21 +209,34 @@ def solve_in_precision(
         tolerance = EXACT
         del gram  # frees memory for the next one
         gram = build_gram(tolerance)
-        rough = [
-            problem._replace(start=fit.alpha, start_errors=fit.errors, rough=True)
-            for problem, fit in zip(problems, fits, strict=True)
-        ]
-        again = options.solve(gram, rough, monitor)
-        fits = [
-            fit._replace(n_iter=fit.n_iter + before.n_iter)
-            for fit, before in zip(again, fits, strict=True)
-        ]
+        again = options.solve(gram, _from_rough(problems, fits), monitor)
+        fits = _with_steps_of(again, fits)
     return gram, fits, tolerance
+
+
+def _from_rough(problems: Sequence[SvmProblem], fits: Sequence[SvmFit]) -> Sequence[SvmProblem]:
+    """The problems with the coefficients of fits to other kernel values."""
+    if isinstance(problems, StackedProblems):
+        return problems.again(problems.boxes, StackedFits.of(fits).alpha, None)
+    return [
+        problem._replace(start=fit.alpha, start_errors=fit.errors, rough=True)
+        for problem, fit in zip(problems, fits, strict=True)
+    ]
+
+
+def _with_steps_of(fits: Sequence[SvmFit], before: Sequence[SvmFit]) -> Sequence[SvmFit]:
+    """Fits that count the steps of earlier ones too."""
+    if isinstance(fits, StackedFits):
+        return fits.with_steps(fits.steps + FitNumbers.of(before).steps)
+    return [
+        fit._replace(n_iter=fit.n_iter + earlier.n_iter)
+        for fit, earlier in zip(fits, before, strict=True)
+    ]
 
 
 def require_separable(fits: Sequence[SvmFit]) -> None:
     """Refuse a hard margin on classes that no boundary separates."""
-    if any(fit.stop == "not separable" for fit in fits):
+    if np.any(FitNumbers.of(fits).stops == "not separable"):
         raise DataError(
             "C=inf asks for a hard margin, but the classes cannot be separated (or only by a margin "
             "below a millionth of their size); give a finite C, a richer kernel, or check the labels"
@@ -242,7 +261,7 @@ def _trained_order(train: Training) -> Codes:
 
 
 def _last_starts(
-    problems: list[SvmProblem], last_fits: Sequence[SvmFit], gram: Gram, order: Codes
+    problems: Sequence[SvmProblem], last_fits: Sequence[SvmFit], gram: Gram, order: Codes
 ) -> list[Vector] | None:
     """Coefficients of earlier fits for the rows that those were on, 0 for others.
 
@@ -265,14 +284,30 @@ def _last_starts(
     return starts
 
 
-def _with_start(problems: list[SvmProblem], alphas: Sequence[Vector] | None) -> list[SvmProblem]:
+def all_boundaries(
+    segments: tuple[slice, ...], scheme: str, boxes: Sequence[Vector], on_gpu: bool
+) -> Sequence[SvmProblem]:
+    """The problems of all boundaries for the first upper bounds, then for the next."""
+    sides = ClassSides.for_scheme(len(segments), scheme)
+    problems = StackedProblems.for_each(segments, sides, boxes)
+    return list(problems) if on_gpu else problems  # a GPU needs no list of all their rows
+
+
+def _with_start(
+    problems: Sequence[SvmProblem], alphas: Sequence[Vector] | None
+) -> Sequence[SvmProblem]:
     if alphas is None:
         return problems
+    if isinstance(problems, StackedProblems):
+        return problems.again(problems.boxes, np.concatenate(alphas), None)
     return [problem._replace(start=a) for problem, a in zip(problems, alphas, strict=True)]
 
 
-def _largest_norm(fits: list[SvmFit]) -> float:
+def _largest_norm(fits: Sequence[SvmFit]) -> float:
     """Largest Euclidean norm of a boundary's coefficients: the growth of independent errors."""
+    if isinstance(fits, StackedFits):
+        squares = np.add.reduceat(fits.alpha**2, fits.starts[:-1])
+        return float(np.sqrt(squares.max()))
     return float(max(np.sqrt(np.sum(fit.alpha**2)) for fit in fits))
 
 
@@ -290,8 +325,7 @@ def _calibrate(
     method, scheme = options.calibration, options.multi_class
     assert method is not None
     k = len(gram.segments)
-    sides = coding(k, scheme)
-    S: Matrix = np.zeros((len(y), sides.shape[1]))
+    S: Matrix = np.zeros((len(y), n_boundaries(k, scheme)))
     trained = np.flatnonzero(box > 0)
     if np.bincount(y[trained], minlength=k).min() < 2:
         warn_user(
@@ -308,13 +342,14 @@ def _calibrate(
         held_out = trained[fold.test]
         inside = box.copy()
         inside[held_out] = 0.0
-        problems = [SvmProblem(side, inside) for side in sides.T]
+        problems = all_boundaries(gram.segments, scheme, [inside], isinstance(gram, DeviceMatrix))
         fits = options.solve(gram, _with_start(problems, start), monitor)
         if method == "temperature":
             left = Support.of(fits, k, scheme, segments=gram.segments)
             S[held_out] = as_numpy(left.scores_of(gram, held_out))
             continue
-        for p, fit in enumerate(fits):  # a sigmoid is learned from its own two classes alone
-            left_out = fit.box == 0
-            S[fit.rows[left_out], p] = fit.scores[left_out]
+        stacked = StackedFits.of(fits)
+        left_out = stacked.box == 0  # a sigmoid is learned from its own two classes alone
+        number = stacked.of_rows(np.arange(len(stacked)))[left_out]
+        S[stacked.rows[left_out], number] = stacked.scores[left_out]
     return fit_calibration(method, S, y, weights, k, scheme)

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.estimators.base.support import Support, coefficient_slots, scores_of_all
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.decomposition import coding
+from separatrix.solvers.decomposition import ClassSides, n_boundaries
 from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.solvers.svm.stacked import StackedFits, StackedProblems
@@ -39,8 +39,8 @@ def solve_svc_path(
     Each C starts from the last one, the first from that of the last kernel: `begun`, which is replaced.
     """
     scheme, segments = model.multi_class, gram.segments
-    sides = coding(n_classes, scheme)
-    p = sides.shape[1]
+    sides = ClassSides.for_scheme(n_classes, scheme)
+    p = n_boundaries(n_classes, scheme)
     path = SvcPath([[] for _ in weights], [], 0, [[] for _ in weights])
     unfinished = 0
     problems = StackedProblems.for_each(segments, sides, list(weights))
@@ -82,7 +82,7 @@ def solve_svc_path(
             own = fits[number * p : (number + 1) * p]
             done.append(Support.of(own, n_classes, scheme, segments=segments, slots=slots))
             if p == 1:  # all rows take part, those held out with a bound of 0
-                path.outputs[number].append(own.errors + own.y + own.intercepts)
+                path.outputs[number].append(own.scores)
             monitor.step()
     return path._replace(unfinished=unfinished)
 

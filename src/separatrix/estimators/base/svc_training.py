@@ -36,7 +36,13 @@ from separatrix.estimators.base.prepare import (
 )
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_machine import SupportMachine
-from separatrix.estimators.base.svc_fit import SvcOptions, SvcState, require_separable, solve_svc
+from separatrix.estimators.base.svc_fit import (
+    SvcOptions,
+    SvcState,
+    all_boundaries,
+    require_separable,
+    solve_svc,
+)
 from separatrix.estimators.calibration import METHODS
 from separatrix.kernels.base import Precomputed
 from separatrix.kernels.gram.build import make_gram
@@ -44,9 +50,10 @@ from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
-from separatrix.solvers.decomposition import coding
-from separatrix.solvers.svm.problem import SvmFit, SvmProblem
-from separatrix.types import Codes, Matrix
+from separatrix.solvers.decomposition import n_boundaries
+from separatrix.solvers.svm.problem import SvmFit
+from separatrix.solvers.svm.stacked import FitNumbers, StackedFits
+from separatrix.types import Codes, DeviceMatrix, Matrix
 from separatrix.validation import require_flag
 
 HOLD_BELOW = 4096  # samples whose kernel matrix takes no time worth limiting
@@ -134,20 +141,22 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         """`classify_rows` for each of many runs: all boundaries of all runs are solved together."""
         gram, y, n_classes = data
         options = self._options()._replace(threads=threads)
-        sides = coding(n_classes, self.multi_class)
-        problems = []
+        p = n_boundaries(n_classes, self.multi_class)
+        boxes = []
         for rows in runs:
             weights = np.zeros(len(y))
             weights[rows] = class_weights(self, self.class_weight, y[rows], np.arange(n_classes))
             options.require_feasible(weights, y, np.arange(n_classes))
-            problems += [SvmProblem(side, options.box(weights)) for side in sides.T]
+            boxes.append(options.box(weights))
+        on_gpu = isinstance(gram, DeviceMatrix)
+        problems = all_boundaries(gram.segments, self.multi_class, boxes, on_gpu)
         all_fits = options.solve(gram, problems, monitor or FitMonitor())
         for number in range(len(runs)):
-            fits = all_fits[number * sides.shape[1] : (number + 1) * sides.shape[1]]
+            fits = all_fits[number * p : (number + 1) * p]
             require_separable(fits)
             support = Support.of(fits, n_classes, self.multi_class, segments=gram.segments)
             S = support.scores_of(gram, np.arange(len(y)))
-            n_iter = max(fit.n_iter for fit in fits)
+            n_iter = int(FitNumbers.of(fits).steps.max())
             yield RowsClassified(S, n_classes, self.multi_class, "lowest", n_iter)
 
     def training_margins(self) -> tuple[Matrix, Matrix]:
@@ -212,14 +221,16 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         self._show_coefficients()
         first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
         self.class_weight_ = train.class_weights[order][first]
-        self.n_iter_ = np.array([fit.n_iter for fit in fits], dtype=np.int32)
-        self.violation_ = np.array([fit.violation for fit in fits])
-        self.dual_gap_ = np.array([fit.gap for fit in fits])
-        self.objective_ = np.array([fit.dual for fit in fits])
-        self.margin_width_ = np.array([fit.margin_width for fit in fits])
-        self.stop_ = [fit.stop for fit in fits]
+        numbers = FitNumbers.of(fits)
+        self.n_iter_ = numbers.steps.astype(np.int32)
+        self.violation_, self.dual_gap_ = numbers.violations.copy(), numbers.gaps
+        self.objective_, self.margin_width_ = numbers.dual.copy(), numbers.margin_widths
+        self.stop_ = numbers.stops.tolist()
         self.fit_status_ = int(any(stop != "tol" for stop in self.stop_))
-        self._fits = [fit._replace(rows=order[fit.rows]) for fit in fits]
+        if isinstance(fits, StackedFits):
+            self._fits = fits.with_rows(order[fits.rows])
+        else:
+            self._fits = [fit._replace(rows=order[fit.rows]) for fit in fits]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -228,9 +239,10 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
             warn_user(PROBABILITY, FutureWarning)
 
 
-def warn_if_unfinished(name: str, options: SvcOptions, fits: list[SvmFit]) -> None:
+def warn_if_unfinished(name: str, options: SvcOptions, fits: Sequence[SvmFit]) -> None:
     """Warn of boundaries that missed their tolerance: what was reached, and what to change."""
-    flat = sum(fit.stop == "no margin" for fit in fits)
+    numbers = FitNumbers.of(fits)
+    flat = int(np.count_nonzero(numbers.stops == "no margin"))
     if flat:
         warn_user(
             f"nu={options.nu:g} of {name} leaves no margin at {flat} of {len(fits)} boundaries, whose "
@@ -238,22 +250,23 @@ def warn_if_unfinished(name: str, options: SvcOptions, fits: list[SvmFit]) -> No
             "nu, or give a richer kernel",
             ConvergenceWarning,
         )
-    late = [fit for fit in fits if fit.stop not in ("tol", "no margin")]
-    if not late:
+    late = np.flatnonzero(~np.isin(numbers.stops, ("tol", "no margin")))
+    if not len(late):
         return
     by_gap = options.stop == "gap"
     what = "relative duality gap" if by_gap else "violation"
-    reached = max(fit.gap if by_gap else fit.violation for fit in late)
+    reached = (numbers.gaps if by_gap else numbers.violations)[late].max()
     where = (
         f"{len(late)} of {len(fits)} boundaries ended with a {what} of up to {reached:.2g}, "
         f"wanted {options.tol:g}"
     )
-    if late[0].stop == "max_iter":
+    first = numbers.stops[late[0]]
+    if first == "max_iter":
         message = (
             f"Solver terminated early (max_iter={options.max_iter}).  Consider pre-processing your data "
             f"with StandardScaler or MinMaxScaler, or raise `max_iter`: {where}"
         )
-    elif late[0].stop == "stopped":
+    elif first == "stopped":
         message = f"{name} was stopped; raise `time_limit` for more: {where}"
     else:
         message = (

@@ -6,12 +6,14 @@ Both are sequences as well, whose items are views that are made when they are ta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from separatrix.solvers.decomposition import ClassSides
 from separatrix.solvers.svm.problem import SvmFit, SvmProblem
-from separatrix.types import Codes, Flags, Matrix, Signs, Vector
+from separatrix.types import Codes, Flags, Matrix, Vector
 
 
 class BatchLayout(NamedTuple):
@@ -30,19 +32,18 @@ class BatchLayout(NamedTuple):
         return np.diff(self.starts)
 
     @classmethod
-    def of(cls, segments: tuple[slice, ...], sides: Signs) -> BatchLayout:
-        """The rows of problems with the sides (p, segments)."""
-        owner, segment = np.nonzero(sides)
+    def of(cls, segments: tuple[slice, ...], sides: ClassSides) -> BatchLayout:
+        """The rows of problems whose classes have these segments."""
+        run_starts, segment = sides.starts, sides.classes
         first = np.array([part.start for part in segments])
         widths = np.array([part.stop for part in segments]) - first
         width = widths[segment]
         ends = np.cumsum(width)
-        run_starts = np.searchsorted(owner, np.arange(len(sides) + 1))
         starts = np.append(0, ends)[run_starts]
         begin = ends - width  # of each run among all rows
         rows = np.arange(ends[-1]) + np.repeat(first[segment] - begin, width)
-        y = np.repeat(sides[owner, segment].astype(np.float64), width)
-        inside = begin - starts[owner]
+        y = np.repeat(sides.sides.astype(np.float64), width)
+        inside = begin - np.repeat(starts[:-1], np.diff(run_starts))
         runs = np.stack([inside, inside + width, first[segment] - inside], axis=1)
         return cls(starts, rows, y, run_starts, runs, segment)
 
@@ -52,17 +53,22 @@ class StackedProblems(Sequence[SvmProblem]):
 
     def __init__(
         self,
-        layout: BatchLayout,
-        sides: Signs,  # shape: (p, segments)
+        segments: tuple[slice, ...],
+        sides: ClassSides,
         boxes: Sequence[Vector],  # distinct upper bounds, each (n,)
         box_of: Codes,  # shape: (p,); numbers of theirs
         start: Vector | None = None,  # shape: (r,)
         start_errors: Vector | None = None,  # shape: (r,)
     ) -> None:
-        self.layout, self.sides, self.boxes, self.box_of = layout, sides, list(boxes), box_of
+        self.segments, self.sides, self.boxes, self.box_of = segments, sides, list(boxes), box_of
         self.start, self.start_errors = start, start_errors
-        self.given: Flags = np.full(len(sides), start is not None)  # with initial coefficients
-        self.known: Flags = np.full(len(sides), start_errors is not None)  # and their errors
+        self.given: Flags = np.full(len(box_of), start is not None)  # with initial coefficients
+        self.known: Flags = np.full(len(box_of), start_errors is not None)  # and their errors
+
+    @cached_property
+    def layout(self) -> BatchLayout:
+        """Where the rows of each problem are."""
+        return BatchLayout.of(self.segments, self.sides)
 
     @classmethod
     def of(cls, segments: tuple[slice, ...], problems: Sequence[SvmProblem]) -> StackedProblems:
@@ -71,13 +77,13 @@ class StackedProblems(Sequence[SvmProblem]):
             return problems
         boxes = {id(problem.box): problem.box for problem in problems}
         numbers = {key: number for number, key in enumerate(boxes)}
-        sides = np.stack([problem.sides for problem in problems])
-        layout = BatchLayout.of(segments, sides)
+        sides = ClassSides.of(np.stack([problem.sides for problem in problems], axis=1))
         box_of = np.array([numbers[id(problem.box)] for problem in problems])
-        found = cls(layout, sides, list(boxes.values()), box_of)
+        found = cls(segments, sides, list(boxes.values()), box_of)
         found.given[:] = [problem.start is not None for problem in problems]
         found.known[:] = found.given & [problem.knows_errors for problem in problems]
         if found.given.any():
+            layout = found.layout
             found.start, found.start_errors = np.zeros(len(layout.rows)), -layout.y
             for p in np.flatnonzero(found.given).tolist():
                 own, problem = slice(layout.starts[p], layout.starts[p + 1]), problems[p]
@@ -88,18 +94,19 @@ class StackedProblems(Sequence[SvmProblem]):
 
     @classmethod
     def for_each(
-        cls, segments: tuple[slice, ...], sides: Signs, boxes: Sequence[Vector]
+        cls, segments: tuple[slice, ...], sides: ClassSides, boxes: Sequence[Vector]
     ) -> StackedProblems:
-        """All boundaries, of sides (segments, p), for the first upper bounds, then for the next."""
-        repeated = np.tile(sides.T, (len(boxes), 1))
-        box_of = np.repeat(np.arange(len(boxes)), sides.shape[1])
-        return cls(BatchLayout.of(segments, repeated), repeated, boxes, box_of)
+        """All boundaries for the first upper bounds, then for the next."""
+        box_of = np.repeat(np.arange(len(boxes)), len(sides.starts) - 1)
+        return cls(segments, sides.repeat(len(boxes)), boxes, box_of)
 
     def again(
         self, boxes: Sequence[Vector], start: Vector | None, start_errors: Vector | None
     ) -> StackedProblems:
         """The same boundaries with other upper bounds and initial coefficients."""
-        return StackedProblems(self.layout, self.sides, boxes, self.box_of, start, start_errors)
+        found = StackedProblems(self.segments, self.sides, boxes, self.box_of, start, start_errors)
+        found.__dict__["layout"] = self.layout
+        return found
 
     def box_of_rows(self) -> Vector:
         """The upper bounds of the rows of all problems, (r,)."""
@@ -109,7 +116,7 @@ class StackedProblems(Sequence[SvmProblem]):
         return np.asarray(np.stack(self.boxes)[owner, self.layout.rows])
 
     def __len__(self) -> int:
-        return len(self.sides)
+        return len(self.box_of)
 
     @overload
     def __getitem__(self, index: int) -> SvmProblem: ...
@@ -119,11 +126,49 @@ class StackedProblems(Sequence[SvmProblem]):
         if isinstance(index, slice):
             return [self[p] for p in range(*index.indices(len(self)))]
         p = range(len(self))[index]
+        found = SvmProblem(self.sides.codes(p), self.boxes[self.box_of[p]])
+        if self.start is None or not self.given[p]:
+            return found
         own = slice(self.layout.starts[p], self.layout.starts[p + 1])
-        start = self.start[own] if self.start is not None and self.given[p] else None
         known = self.start_errors is not None and self.known[p]
         errors = self.start_errors[own] if self.start_errors is not None and known else None
-        return SvmProblem(self.sides[p], self.boxes[self.box_of[p]], start, errors)
+        return found._replace(start=self.start[own], start_errors=errors)
+
+
+class FitNumbers(NamedTuple):
+    """The certificates of all fits, each an array (p,)."""
+
+    intercepts: Vector
+    primal: Vector
+    dual: Vector
+    squares: Vector
+    violations: Vector
+    gaps: Vector
+    steps: Codes
+    stops: Any  # texts
+
+    @classmethod
+    def of(cls, fits: Sequence[SvmFit]) -> FitNumbers:
+        """Those of fits that are stacked or not."""
+        if isinstance(fits, StackedFits):
+            bias, primal, dual, square, violation, _ = fits.certificates
+            finite = np.where(np.isinf(primal), 0.0, primal)
+            gaps = np.where(
+                np.isinf(primal), np.inf, (finite - dual) / np.maximum(abs(finite), 1.0)
+            )
+            return cls(bias, primal, dual, square, violation, gaps, fits.steps, fits.stops)
+        numbers = [
+            (fit.intercept, fit.primal, fit.dual, fit.square, fit.violation, fit.gap)
+            for fit in fits
+        ]
+        steps = np.array([fit.n_iter for fit in fits])
+        return cls(*np.array(numbers).T, steps, np.array([fit.stop for fit in fits]))
+
+    @property
+    def margin_widths(self) -> Vector:
+        """2 / |w| of each: the distance between the two margins."""
+        positive = self.squares > 0
+        return np.where(positive, 2.0 / np.sqrt(np.where(positive, self.squares, 1.0)), np.inf)
 
 
 class StackedFits(Sequence[SvmFit]):
@@ -149,18 +194,31 @@ class StackedFits(Sequence[SvmFit]):
         by_row = tuple(
             np.concatenate(part) for part in zip(*(fit[:5] for fit in fits), strict=True)
         )
-        numbers = [
-            (fit.intercept, fit.primal, fit.dual, fit.square, fit.violation, fit.gap)
-            for fit in fits
-        ]
-        steps = np.array([fit.n_iter for fit in fits])
-        stops = np.array([fit.stop for fit in fits])
-        return cls(starts, by_row, np.array(numbers).T, steps, stops)
+        *numbers, steps, stops = FitNumbers.of(fits)
+        return cls(starts, by_row, np.array(numbers), steps, stops)
 
     @property
     def intercepts(self) -> Vector:
         """The intercept of each, (p,)."""
         return np.asarray(self.certificates[0])
+
+    @property
+    def scores(self) -> Vector:
+        """Decision values of the rows of all problems, (r,)."""
+        return np.asarray(self.errors + self.y + self.of_rows(self.intercepts))
+
+    def of_rows(self, values: Any) -> Any:
+        """A value of each problem, (p,), for each of its rows, (r,)."""
+        return np.repeat(values, np.diff(self.starts))
+
+    def with_rows(self, rows: Codes) -> StackedFits:
+        """The same fits with other numbers of their rows, (r,)."""
+        by_row = rows, *self._by_row[1:]
+        return StackedFits(self.starts, by_row, self.certificates, self.steps, self.stops)
+
+    def with_steps(self, steps: Codes) -> StackedFits:
+        """The same fits with other numbers of steps, (p,)."""
+        return StackedFits(self.starts, self._by_row, self.certificates, steps, self.stops)
 
     def __len__(self) -> int:
         return len(self.steps)
