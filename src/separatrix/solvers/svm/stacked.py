@@ -161,8 +161,9 @@ class FitNumbers(NamedTuple):
             (fit.intercept, fit.primal, fit.dual, fit.square, fit.violation, fit.gap)
             for fit in fits
         ]
-        steps = np.array([fit.n_iter for fit in fits])
-        return cls(*np.array(numbers).T, steps, np.array([fit.stop for fit in fits]))
+        bias, primal, dual, square, violation, gaps = np.array(numbers).T
+        steps, stops = np.array([fit.n_iter for fit in fits]), np.array([fit.stop for fit in fits])
+        return cls(bias, primal, dual, square, violation, gaps, steps, stops)
 
     @property
     def margin_widths(self) -> Vector:
