@@ -170,6 +170,18 @@ def test_blocks_are_scanned_two_at_a_time(levels, n, k, work):
         assert_same_heaps(found, expected)
 
 
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_scan_returns_after_so_much_work(levels):
+    """Two blocks of 64 rows are 128 units of work for a query and level, if no row is measured."""
+    drawn = Drawn(levels, 600, 3, levels)
+    done = np.ones((3, 10), bool)
+    each = 3 * 2 * 64 * levels
+    for work, rounds in ((1, 1), (each, 1), (each + 1, 2), (2 * each, 2), (9 * each, 5)):
+        heaps = no_neighbors(3, 1)
+        assert manhattan._scan(drawn.coded, drawn.queries, done, 0, work, heaps) == 2 * rounds
+        assert np.isinf(heaps.distances).all()
+
+
 @pytest.mark.parametrize("levels", [0, 1, 2])
 @pytest.mark.parametrize(("count", "k"), [(2, 1), (3, 9), (5, 4)])
 def test_a_search_begins_with_the_blocks_of_near_centres(levels, count, k):

@@ -35,7 +35,9 @@ def test_rows_are_measured_that_products_do_not_rule_out(size, k):
     e = 8 * (d + 8) * 2.0**-53
     found, expected = no_neighbors(m, k), no_neighbors(m, k)
 
-    scan._keep(products, squares, start, X, Q, skip, own, found)
+    for first, last in ((0, 20), (20, n - start)):
+        part = np.ascontiguousarray(products[:, first:last])
+        scan._keep(part, squares, start + first, X, Q, skip, own, found)
 
     for i in range(m):
         for j, row in enumerate(range(start, n)):
