@@ -88,3 +88,19 @@ def test_equal_rows_and_skipped_ones_are_told_apart(metric):
     some = np.arange(0, 130, 2)
     for k in (1, 4, 129):
         assert_exhaustive(index, X, csr_array(X[some]), k, metric, skip=some, threads=2)
+
+
+@pytest.mark.parametrize(("start", "is_measured"), [(2.0, True), (2.125, False)])
+def test_a_row_whose_sum_is_the_limit_is_measured(start, is_measured):
+    X, Q = csr_array([[0.0, 1.0]]), csr_array([[1.0, 0.0]])
+    own = np.array([-1]), np.array([0.5]), np.array([0.5])  # nobody skipped; size and its rounding
+    slots, spread = np.array([-1, -1], np.int32), np.empty((0, 1), np.float32)
+    queries = sparse.QueryColumns(compiled(Q, np.int64), *own, slots, spread)
+    found = no_neighbors(1, 1)
+    found.distances[:], found.rows[:] = 4.0, 9
+
+    starts = np.array([start], np.float32)
+    scaled = X.data.astype(np.float32)
+    sparse._scan(0, 1, compiled(X), scaled, starts, 0.5, queries, EUCLIDEAN, found)
+
+    assert found.rows.tolist() == [[0 if is_measured else 9]]
