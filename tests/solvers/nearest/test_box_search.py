@@ -198,13 +198,18 @@ def test_boxes_are_searched_as_a_plain_loop_does(code, norm, n, k):
 
 
 @pytest.mark.parametrize(("more", "is_near"), [(0, True), (9, True), (10, False), (14, False)])
-def test_a_limit_leaves_room_for_the_rounding_of_sums(more, is_near):
-    """For d = 1 that is 9 units of the last place: a row of the second box is measured or not."""
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_limit_leaves_room_for_the_rounding_of_sums(more, is_near, inside):
+    """For d = 1 that is 9 units of the last place: a row of the second box is measured or not.
+
+    The query is inside of that box, or as far from it as from the row.
+    """
     edge = np.float32(1.0 + more * 2.0**-23)
     rows = np.full((2, 1, 16), np.inf, np.float32)
     rows[0, 0, 0], rows[1, 0, 0] = 0.0, edge
     around = np.full((1, 3, 16), np.inf, np.float32)
     around[0, :, 0], around[0, :, 1] = [0.0, 0.0, 1.0], [-2.0, 2.0, 0.0]
+    around[0, 0, 1] = -2.0 if inside else edge
     order = np.full(32, 1, np.int32)
     order[[0, 16]] = [1, 0]
     tree = BoxTree(rows, np.zeros(2, np.float32), around, np.array([0, 1]), order)

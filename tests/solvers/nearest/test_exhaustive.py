@@ -44,3 +44,13 @@ def test_a_part_of_the_rows_is_scanned_in_blocks(name):
             rows = sorted(rows, key=lambda row, i=i: (D[i, row], row))[:2]
             assert found.rows[i].tolist() == rows
             assert found.distances[i].tolist() == D[i, rows].tolist()
+
+
+@pytest.mark.parametrize("name", ["l2", "p"])
+def test_rows_whose_distances_overflow_are_found_in_their_order(name):
+    X = np.array([[1e200], [3.0], [-1e200], [2e200]])
+    found = Exhaustive(X, metric_of(name, 3.0)).nearest(
+        np.zeros((1, 1)), 3, np.array([0]), threads=1
+    )
+    assert found.rows.tolist() == [[1, 2, 3]]
+    assert found.distances[0, 1:].tolist() == [np.inf, np.inf]

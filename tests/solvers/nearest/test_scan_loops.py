@@ -8,13 +8,13 @@ from separatrix.solvers.nearest.ranking import enter, no_neighbors, sort_heaps
 
 
 def test_neighbours_of_parts_are_merged():
-    part, found = no_neighbors(2, 2), no_neighbors(2, 2)
-    part.distances[:], part.rows[:] = [[3.0, 1.0], [4.0, 0.5]], [[5, 7], [8, 9]]
-    found.distances[:], found.rows[:] = [[3.0, 2.0], [1.0, 0.5]], [[6, 4], [2, 1]]
+    part, found = no_neighbors(3, 2), no_neighbors(3, 2)
+    part.distances[:], part.rows[:] = [[3.0, 1.0], [4.0, 0.5], [0.0, 0.0]], [[5, 7], [8, 9], [1, 0]]
+    found.distances[:2], found.rows[:2] = [[3.0, 2.0], [1.0, 0.5]], [[6, 4], [2, 1]]
     scan._merge(part, found)
     sort_heaps(found)
-    assert found.rows.tolist() == [[7, 4], [1, 9]]
-    assert found.distances.tolist() == [[1.0, 2.0], [0.5, 0.5]]
+    assert found.rows.tolist() == [[7, 4], [1, 9], [0, 1]]
+    assert found.distances.tolist() == [[1.0, 2.0], [0.5, 0.5], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize("size", [1.0, 2.0**48])
