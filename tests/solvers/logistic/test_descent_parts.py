@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.solvers.logistic.test_descent import samples, solver_of
+from tests.solvers.logistic.test_descent import Blocks, samples, solver_of
 
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.runtime.monitor import FitMonitor
@@ -13,6 +13,7 @@ from separatrix.solvers.logistic.laplace import laplace
 from separatrix.solvers.logistic.passes import Sums
 from separatrix.solvers.logistic.preconditioner import Diagonal, Factored, Partial
 from separatrix.solvers.logistic.separation import is_separated
+from separatrix.types import Block
 
 
 def costs(n=1000, D=20, p=1, per_sample=20, sparse=False, tol=1e-4):
@@ -390,6 +391,50 @@ def test_subsamples_are_every_so_many_rows_and_hold_all_classes(monkeypatch):
     of_one_class = solver_of(X, np.r_[np.ones(1, int), np.zeros(88, int), np.ones(1, int)], weights)
     monkeypatch.setattr(descent, "MIN_SUBSAMPLE", 1)
     assert len(list(of_one_class._subsamples(1))) == 2
+
+
+def test_a_subsample_without_a_class_is_left_out(monkeypatch):
+    X, y, weights = samples(2)
+    monkeypatch.setattr(descent, "SUBSAMPLES", (9, 2))
+    monkeypatch.setattr(descent, "MIN_SUBSAMPLE", 1)
+    y = (np.arange(90) % 9 == 4).astype(int)  # no row 0, 9, ...; every second row has some
+    some = list(solver_of(X, y, weights)._subsamples(1))
+    assert [len(few[0].y) for few, _, _ in some] == [45]
+
+
+def test_newtons_method_begins_at_the_minimum_of_a_subsample(monkeypatch):
+    X, y, weights = samples(2)
+    monkeypatch.setattr(descent, "SUBSAMPLES", (9, 2))
+    monkeypatch.setattr(descent, "MIN_SUBSAMPLE", 10)
+    found = solver_of(X, y, weights)
+    found.numbers = 0  # else a subsample needs 16 samples for each
+    start = found._base_rates()
+    begin = found._start_with_subsample(2.0, start)
+    few = np.arange(0, 90, 2)
+    scaled = weights[few] * weights.sum() / weights[few].sum()
+    sums = solver_of(X[few], y[few], scaled)._evaluate([Block(X[few], y[few], scaled)])(
+        begin, False
+    )
+    gradient = sums.gradient + found.precision(2.0) * begin
+    assert np.abs(gradient).max() <= 0.1 / np.sqrt(45) * weights.sum()  # its own tolerance
+    steps = found._newton_steps
+    for change in ({"most": 1001.0}, {"theta": np.full((1, 5), np.nan)}):
+        monkeypatch.setattr(
+            found, "_newton_steps", lambda *given, to=change: steps(*given)._replace(**to)
+        )
+        assert found._start_with_subsample(2.0, start) is start  # separated, or of one class
+
+
+@pytest.mark.parametrize("solver", ["newton-cholesky", "lbfgs"])
+def test_a_stream_has_no_subsamples_and_the_same_minimum(solver, monkeypatch):
+    X, y, weights = samples(3)
+    whole = solver_of(X, y, weights, solver)
+    monkeypatch.setattr(descent, "MIN_SUBSAMPLE", 1)
+    monkeypatch.setattr(Blocks, "cut", lambda self, rows, **options: None)
+    stream = solver_of(X, y, weights, solver)
+    assert stream._samples is stream._all
+    assert list(stream._subsamples(1)) == []
+    np.testing.assert_allclose(stream.solve(2.0).theta, whole.solve(2.0).theta, atol=1e-6)
 
 
 def test_separation_does_not_depend_on_units_or_on_an_empty_feature():

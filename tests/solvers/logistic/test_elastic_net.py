@@ -274,3 +274,17 @@ def test_second_derivatives_of_another_point_that_lead_nowhere_are_computed_agai
     descent._choose(np.ones(descent.theta.shape))
     descent.H = 1e-12 * np.eye(descent.theta.size)  # steps that no halving makes short enough
     assert descent.run(1e-6, 100).stop == "tol"
+
+
+@pytest.mark.parametrize("reason", ["stopped", "overflow"])
+def test_a_descent_that_cannot_go_on_says_why(reason):
+    X, y = samples(2, d=20)
+    problem = ElasticNetProblem.of(X, y, np.ones(300), n_classes=2, intercept=False)
+    start = np.full((1, 20), np.nan if reason == "overflow" else 0.5)
+    monitor = FitMonitor()
+    monitor.should_stop = lambda: True
+    found = solve_elastic_net(
+        problem.with_penalty(2.0, 0.5), tol=1e-9, max_iter=9, start=start, monitor=monitor
+    )
+    np.testing.assert_array_equal(found.theta, start)
+    assert (found.stop, found.n_iter) == (reason, 1)

@@ -124,3 +124,54 @@ def test_a_step_of_kernel_newton_solves_its_system():
         kernel_newton._conjugate_gradients(negative, hessian, KE, 1 / 3.0, L, 1e-9, FitMonitor())[1]
         == "indefinite"
     )
+
+
+def loss_of_six(seed):
+    """A loss of six samples, their kernel matrix, and coefficients."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(6, 6))
+    return kernel_newton._Loss(np.arange(6) % 2, np.ones(6), 3.0), A @ A.T, rng.normal(size=(1, 6))
+
+
+def test_steps_of_the_bias_are_halved_until_they_lead_down():
+    loss, K, A = loss_of_six(1)
+    F, bias = A @ K, np.array([2.0])
+    value, R = loss._residuals(F, bias)
+    size = float(np.abs(R.sum()))
+    step = np.array([32.0]) * np.sign(R.sum())  # minus the step leads down, but much too far
+    expected = bias - step
+    while loss._residuals(F, expected)[0] >= value:
+        step, expected = step / 2.0, bias - step / 2.0
+    assert abs(step[0]) < 32.0
+    there, lower, _ = loss._step_of_bias(F, bias, 32.0 * np.sign(R.sum(axis=1)), value, size)
+    assert there.tolist() == expected.tolist()
+    assert lower < value
+    assert loss._step_of_bias(F, bias, -np.sign(R.sum(axis=1)), value, 0.0) is None
+
+
+def test_a_search_halves_steps_and_finds_none_that_leads_up():
+    loss, K, A = loss_of_six(2)
+    now = loss.at(A, A @ K, np.zeros(1))
+    down = -(now.A + 3.0 * now.residuals)
+    assert loss.search(now, A - down, (A - down) @ K) is None
+    far = A + 64.0 * down
+    there = loss.search(now, far, far @ K)
+    assert there.objective < now.objective
+    share = (there.A - A)[0] / (far - A)[0]
+    np.testing.assert_allclose(share, share[0])
+    assert np.log2(share[0]) == pytest.approx(round(np.log2(share[0])))
+    assert share[0] < 1.0
+
+
+def test_conjugate_gradients_end_where_the_monitor_stops():
+    loss, K, A = loss_of_six(3)
+    hessian = kernel_newton._Hessian.of(
+        loss.at(A, A @ K, np.zeros(1)).residuals, loss.y, np.ones(6)
+    )
+    monitor = FitMonitor()
+    monitor.should_stop = lambda: True
+    products = kernel_newton._Products(HeldGram(K))
+    v, stop = kernel_newton._conjugate_gradients(
+        products, hessian, A @ K, 0.3, np.ones((6, 1)), 1e-9, monitor
+    )
+    assert (v.tolist(), stop, products.count) == ([[0.0] * 6], "stopped", 0)

@@ -87,3 +87,27 @@ def test_only_stored_distances_of_a_sparse_matrix_count():
         DataError, match=r"2 neighbors per samples are required, but some .* only 1"
     ):
         PrecomputedDistances(4).nearest(D, 2, np.array([-1, 3]), threads=1)
+
+
+def test_a_block_enters_row_by_row_and_nan_is_far():
+    D = np.array([[3.0, np.nan, 1.0, 3.0, 1.0], [np.nan, np.nan, 4.0, 4.0, 0.0]])
+    found = module.no_neighbors(2, 3)
+    module._enter_all(D, 10, np.array([14, 2]), found)
+    module.sort_heaps(found)
+    assert found.rows.tolist() == [[12, 10, 13], [14, 12, 13]]
+    assert found.distances.tolist() == [[1.0, 3.0, 3.0], [0.0, 4.0, 4.0]]
+    far = module.no_neighbors(1, 5)
+    module._enter_all(D[:1], 10, np.array([9]), far)
+    module.sort_heaps(far)
+    assert far.rows.tolist() == [[12, 14, 10, 13, 11]]
+    assert far.distances[0, -1] == np.inf
+
+
+def test_stored_distances_enter_with_their_columns():
+    ends, columns = np.array([0, 3, 3, 5], np.int32), np.array([7, 0, 2, 0, 5], np.int32)
+    found = module.no_neighbors(3, 2)
+    module._enter_stored(ends, columns, np.array([2.0, 2.0, 1, 4, 3]), np.array([2, 0, 5]), found)
+    module.sort_heaps(found)
+    nobody = module.NOBODY
+    assert found.rows.tolist() == [[0, 7], [nobody, nobody], [0, nobody]]
+    assert found.distances.tolist() == [[2.0, 2.0], [np.inf, np.inf], [4.0, np.inf]]

@@ -1,6 +1,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
+from separatrix.solvers.nearest import directions
 from separatrix.solvers.nearest.directions import directions_of, with_flags
 
 
@@ -36,3 +37,20 @@ def test_what_came_is_not_changed_and_a_flag_is_a_column():
     expected = [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]
     np.testing.assert_allclose(with_flags(U, none), expected)
     np.testing.assert_allclose(with_flags(csr_array(U), none).toarray(), expected)
+
+
+def test_rows_are_divided_by_their_largest_value_and_then_by_their_length():
+    rows = [[3.0, -0.5], [], [0.25], [0.0, 0.0, 0.0], [-7.0, 2.0, 1.0], [0.125, -0.25]]
+    values, ends = (
+        np.array([value for row in rows for value in row]),
+        np.cumsum([0, *map(len, rows)]),
+    )
+    expected = []
+    for row in rows:
+        row = [value / max(map(abs, row)) for value in row] if any(row) else row
+        length = np.sqrt(sum(value * value for value in row)) or 1.0
+        expected += [value / length for value in row]
+    none = np.zeros(len(rows), bool)
+    directions._scale(values, ends, none)
+    assert values.tolist() == expected
+    assert none.tolist() == [False, True, False, True, False, False]

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from separatrix.solvers.nearest.metrics import EUCLIDEAN, MINKOWSKI, metric_of, raw_distance
+from separatrix.solvers.nearest.metrics import (
+    CHEBYSHEV,
+    EUCLIDEAN,
+    MANHATTAN,
+    MINKOWSKI,
+    metric_of,
+    raw_distance,
+)
 
 NAMES = {"euclidean": {}, "manhattan": {}, "chebyshev": {}, "minkowski": {"p": 3}}
 
@@ -53,3 +60,20 @@ def test_names():
     assert metric_of("l1") == metric_of("minkowski", 1) == metric_of("cityblock")
     assert metric_of("chebyshev") == metric_of("minkowski", np.inf)
     assert metric_of("minkowski", 3) == (MINKOWSKI, 3.0)
+
+
+def test_sums_end_at_the_first_feature_beyond_the_limit():
+    X, Q = np.array([[9.0] * 4, [1.0, -2.0, 0.5, 1.0]]), np.array([[0.0] * 4, [0.0, 0.0, 1.0, 0.0]])
+    for limit, expected in (
+        (0.5, 1.0),
+        (1.0, 9.0),
+        (9.0, 9.125),
+        (9.125, 10.125),
+        (np.inf, 10.125),
+    ):
+        assert raw_distance(X, 1, Q, 1, MINKOWSKI, 3.0, limit) == expected
+    small = np.array([[0.25, -0.5, 0.0]])
+    assert raw_distance(small, 0, np.zeros((1, 3)), 0, CHEBYSHEV, 2.0, np.inf) == 0.5
+    assert raw_distance(small, 0, small, 0, CHEBYSHEV, 2.0, np.inf) == 0.0
+    assert raw_distance(small, 0, np.zeros((1, 3)), 0, EUCLIDEAN, 2.0, np.inf) == 0.3125
+    assert raw_distance(small, 0, np.zeros((1, 3)), 0, MANHATTAN, 2.0, np.inf) == 0.75
