@@ -65,6 +65,22 @@ def test_distances_are_scikit_learns(metric, params):
     assert_finds(index, REAL[:9] + 0.1, pairwise_distances(REAL[:9] + 0.1, REAL, name, **params))
 
 
+def test_a_mahalanobis_distance_takes_the_covariance_as_scikit_learns_trees_do():
+    units = np.array([1.0, 1e-9, 1e6, 1.0, 1e3, 1e-3])
+    X = REAL * units
+    V = np.cov(X.T)
+    index = NeighborIndex(X, "mahalanobis", metric_params={"V": V})
+    D = DistanceMetric.get_metric("mahalanobis", V=V).pairwise(X[:9], X)
+    assert_finds(index, X[:9], D)
+    for broken, sentence in (
+        (np.ones((6, 6)), "must be invertible; got rank 1 of 6"),
+        (np.zeros((6, 6)), "variances above 0"),
+        (np.eye(3), "a matrix of 6 x 6"),
+    ):
+        with pytest.raises(DataError, match=sentence):
+            NeighborIndex(X, "mahalanobis", metric_params={"V": broken})
+
+
 def test_bray_curtis_is_that_of_scikit_learns_trees():
     D = DistanceMetric.get_metric("braycurtis").pairwise(REAL[:9] + 0.1, REAL)
     assert_finds(NeighborIndex(REAL, "braycurtis"), REAL[:9] + 0.1, D)

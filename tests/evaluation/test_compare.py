@@ -18,6 +18,7 @@ from separatrix import (
     LinearDiscriminantAnalysis,
     Perceptron,
     compare,
+    evaluate,
 )
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.comparison import COLUMNS
@@ -270,6 +271,14 @@ def test_what_cannot_be_compared_is_said(arguments, sentence):
     call = {"models": SENSIBLE, **arguments}
     with pytest.raises(ParameterError, match=sentence):
         compare(call.pop("models"), X, Y, **call)
+
+
+def test_labels_that_are_missing_are_named():
+    for arguments in ((X, Y), (SENSIBLE, X)):
+        with pytest.raises(DataError, match="y is missing: pass samples X and their labels y"):
+            compare(*arguments)
+    with pytest.raises(DataError, match="y is missing"):
+        evaluate(Perceptron(), X, None)
 
 
 @pytest.mark.parametrize(

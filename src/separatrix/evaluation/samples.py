@@ -36,6 +36,10 @@ def check_samples(X: Any, y: Any = None, *, missing: bool = False) -> CheckedSam
     """
     if isinstance(X, CheckedSamples):
         return X
+    if y is None:
+        raise DataError(
+            "y is missing: pass samples X and their labels y, behind the models if there are any"
+        )
     if isinstance(X, DataTable):
         y = column_or_1d(y, warn=True)
         if len(X) != len(y):

@@ -40,7 +40,7 @@ KNOWN = {  # metrics of scikit-learn's algorithms
 }
 NEEDED = {  # parameters that scikit-learn would compute from the samples
     "seuclidean": ("V", "the variance of each feature"),
-    "mahalanobis": ("VI", "the inverse of the covariance"),
+    "mahalanobis": ("VI", "the inverse of the covariance (or 'V', the covariance)"),
 }
 
 
@@ -48,7 +48,7 @@ PARAMETERS: dict[str, set[str]] = {  # of a metric; others have weights "w"
     **{name: set() for name in (*FIXED, "sqeuclidean", "cosine", "precomputed", "haversine")},
     **{name: {"p", "w"} for name in ("minkowski", "p")},
     "seuclidean": {"V"},
-    "mahalanobis": {"VI"},
+    "mahalanobis": {"V", "VI"},
     "nan_euclidean": {"missing_values"},
 }
 
@@ -76,7 +76,8 @@ def named_metric(
     if not isinstance(metric, str) or metric not in METRICS:
         must_be = f"a function or one of {', '.join(sorted(METRICS))}"
         raise ParameterError(owner, "metric", must_be, metric)
-    if metric in NEEDED and NEEDED[metric][0] not in params:
+    given = params.keys() | ({"VI"} if metric == "mahalanobis" and "V" in params else set())
+    if metric in NEEDED and NEEDED[metric][0] not in given:
         key, what = NEEDED[metric]
         must_be = f"a dict with {key!r}, {what}, for metric={metric!r}"
         raise ParameterError(owner, "metric_params", must_be, metric_params)
@@ -187,7 +188,7 @@ class Pairwise:
         self.rows = X.astype(bool) if self._boolean else X
         d = X.shape[1]
         if metric == "mahalanobis":  # SciPy does not check its shape
-            self._params = {**params, "VI": square_matrix("VI", params["VI"], d)}
+            self._params = {"VI": _inverse_covariance(params, d)}
         if isinstance(metric, str) and params.get("w") is not None:
             positive_numbers("w", params["w"], d, least=0.0)
 
@@ -210,6 +211,22 @@ class Pairwise:
                 **self._params,
             )
         )
+
+
+def _inverse_covariance(params: dict[str, Any], d: int) -> Matrix:
+    """The matrix of a Mahalanobis distance: "VI", or the inverse of the covariance "V", (d, d)."""
+    if "VI" in params:
+        return square_matrix("VI", params["VI"], d)
+    V = square_matrix("V", params["V"], d)
+    variances = V.diagonal()
+    if not (variances > 0).all():
+        raise DataError("'V' in metric_params must have variances above 0 on its diagonal")
+    lengths = np.sqrt(np.outer(variances, variances))
+    rank = np.linalg.matrix_rank(V / lengths)  # of the correlations, so that units do not matter
+    if rank < d:
+        raise DataError(f"'V' in metric_params must be invertible; got rank {rank} of {d}")
+    inverse: Matrix = np.linalg.inv(V / lengths) / lengths
+    return inverse
 
 
 def _bray_curtis(Q: Matrix, Z: Matrix, w: Any) -> Matrix:
