@@ -38,7 +38,10 @@ from separatrix.data.read_table import read_table
         (["a,a", "b,c"], False),
         (["a,b"], True),
         (["a,1"], False),
-        ([",sex,alive", "1,man,yes", "2,man,no"], True),  # an empty corner, as R and pandas write it
+        (
+            [",sex,alive", "1,man,yes", "2,man,no"],
+            True,
+        ),  # an empty corner, as R and pandas write it
         ([",sex,alive", "1,man,yes", ",man,no"], False),  # other names of rows are missing, too
         ([",man,yes", "1,man,yes", "2,woman,no"], False),
         ([",a,b"], True),
