@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from separatrix import LogisticRegression, TableEncoder
+from separatrix import SVC, LogisticRegression, TableEncoder
 from separatrix.data.data_table import Category
 from separatrix.data.read_table import table_of
 from separatrix.errors import DataError
@@ -199,3 +199,22 @@ def test_a_model_with_digits_in_its_vocabulary_reads_digits():
     letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4)).fit(category.values)
     found = TextBlock(None, letters, 1.0).encode(category).toarray()
     np.testing.assert_allclose(found, letters.transform(category.values).toarray())
+
+
+def test_names_do_not_outweigh_a_column_that_gives_the_class():
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(480)
+    name, kind = rows // 6, rows % 6  # every name once with every kind
+    letters = rng.choice(list("abcdefghijklmnopqrstuvwxyz"), size=(80, 4, 7))
+    texts = [" ".join(map("".join, words)) for words in letters.tolist()]
+    frame = pd.DataFrame({"kind": [f"k{i}" for i in kind], "name": np.array(texts)[name]})
+    model = make_pipeline(TableEncoder(text=["name"]), SVC())
+    assert cross_val_score(model, frame, kind, cv=5).mean() > 0.9
+
+
+def test_class_shares_of_a_column_have_the_variance_of_one_number():
+    rng = np.random.default_rng(0)
+    names, y = [f"n{i}" for i in rng.integers(0, 150, 600)], rng.integers(0, 12, 600)
+    F = TableEncoder(category=["name"]).fit_transform(pd.DataFrame({"name": names}), y)
+    assert F.shape[1] == 12
+    assert np.isclose(F.var(axis=0).sum(), 1.0)

@@ -119,18 +119,25 @@ def summarize(data: Dataset) -> DataSummary:
         classes = {str(labels[i]): int(counts[i]) for i in order}
     columns = []
     if isinstance(data.X, DataTable):
-        columns = [_summarize_column(data.X, spec, codes) for spec in data.X.specs]
+        columns = _summarize_columns(data.X, codes)
     elif data.kind == "vectors" and data.features is not None and isinstance(data.X, np.ndarray):
         specs = tuple(ColumnSpec(name, "number", "plain") for name in data.features)
         table = DataTable(specs, data.X, {})
-        columns = [_summarize_column(table, spec, codes) for spec in specs]
+        columns = _summarize_columns(table, codes)
     remarks = _class_remarks(classes, n)
     if data.y is not None and n > 1:
         remarks += find_repeated(data.X, np.asarray(data.y))
     return DataSummary(data.reading, n, data.target, classes, columns, list(data.notes), remarks)
 
 
-def _summarize_column(table: DataTable, spec: ColumnSpec, y: Codes | None) -> ColumnSummary:
+def _summarize_columns(table: DataTable, y: Codes | None) -> list[ColumnSummary]:
+    head = table[: 10 * EXAMPLES]
+    return [_summarize_column(table, spec, y, head) for spec in table.specs]
+
+
+def _summarize_column(
+    table: DataTable, spec: ColumnSpec, y: Codes | None, head: DataTable
+) -> ColumnSummary:
     plan = TIME_PLAN if is_time_of_day(spec.format) else PLANS[spec.role]
     if not spec.kept:
         return ColumnSummary(spec.name, spec.role, spec.reason, 0, 0, [], f"{plan} ({spec.reason})")
@@ -154,14 +161,14 @@ def _summarize_column(table: DataTable, spec: ColumnSpec, y: Codes | None) -> Co
         remark = "; ".join(find_variants([words[i] for i in used], "values"))
     return ColumnSummary(
         *(spec.name, spec.role, spec.reason, missing, distinct),
-        *(_examples(table, spec), plan, remark),
+        *(_examples(head, spec), plan, remark),
     )
 
 
-def _examples(table: DataTable, spec: ColumnSpec) -> list[str]:
-    """The first different values of a column."""
+def _examples(head: DataTable, spec: ColumnSpec) -> list[str]:
+    """The first different values of a column of the first rows."""
     found: dict[str, None] = {}
-    for value in shown_values(table[: 10 * EXAMPLES], spec):
+    for value in shown_values(head, spec):
         if value is not None:
             found[f"{value:g}" if isinstance(value, float) else _cut(str(value), 24)] = None
     return list(found)[:EXAMPLES]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class DataTable:
     numbers: npt.NDArray[np.float64]  # shape: (n, numeric columns)
     texts: Mapping[str, Category]
 
-    @property
+    @cached_property
     def kept(self) -> tuple[ColumnSpec, ...]:
         """Columns that a model uses."""
         return tuple(spec for spec in self.specs if spec.kept)
@@ -80,9 +81,14 @@ class DataTable:
 
     def number_column(self, name: str) -> npt.NDArray[np.float64]:
         """A column of numbers, booleans or dates."""
-        names = [spec.name for spec in self.kept if spec.role in NUMERIC]
-        column: npt.NDArray[np.float64] = self.numbers[:, names.index(name)]
+        column: npt.NDArray[np.float64] = self.numbers[:, self._numeric[name]]
         return column
+
+    @cached_property
+    def _numeric(self) -> dict[str, int]:
+        """The column of `numbers` of each number, boolean or date."""
+        names = [spec.name for spec in self.kept if spec.role in NUMERIC]
+        return {name: j for j, name in enumerate(names)}
 
     def with_column(self, name: str, rows: Any) -> DataTable:
         """The table with the values of one column in another order."""
@@ -92,8 +98,7 @@ class DataTable:
                 self.specs, self.numbers, {**self.texts, name: Category(codes[rows], values)}
             )
         numbers = self.numbers.copy()
-        names = [spec.name for spec in self.kept if spec.role in NUMERIC]
-        j = names.index(name)
+        j = self._numeric[name]
         numbers[:, j] = numbers[rows, j]
         return DataTable(self.specs, numbers, self.texts)
 

@@ -41,6 +41,7 @@ MOST_FORMATS, MOST_TO_MIX = 6, 200  # of one column; different texts that show t
 LEAST_SHARE = 0.95
 _SAMPLE = 500  # different texts that decide about a format
 _LIKELY = re.compile(r"[0-9][-/.: ][0-9A-Za-z]|[A-Za-z]{3}[ -]?[0-9]|[0-9]{8}")
+_DIGITS = re.compile(r"[0-9][^0-9]{0,20}[0-9]")  # in every date; spares the work of cleaning
 _HALF_DAY = re.compile(r"[0-9] ?[AaPp][Mm]$")
 _CLEANING = (
     (r"^([0-9]{4})[年년] ?([0-9]{1,2})[月월] ?([0-9]{1,2})[日일]", r"\1-\2-\3"),
@@ -111,6 +112,8 @@ def find_format(
         return SERIAL
     if compact and (epoch := find_epoch(_as_integers(texts[:_SAMPLE]))):
         return epoch
+    if not any(map(_DIGITS.search, texts[:20])):
+        return None
     some = _normalize(texts[:_SAMPLE])
     if not any(_LIKELY.search(text) for text in some[:20].to_pylist()):
         return None

@@ -32,6 +32,9 @@ _DIGIT = re.compile("[1-9]")
 MOST_COMPARED = 1000
 """Texts that decide about the scale of a column of texts."""
 
+MOST_SPREAD = 10.0
+"""Total variance of a column of texts at most; a standardised number has 1."""
+
 
 class NumberBlock(NamedTuple):
     """Numbers: imputed by the median, standardised, with an indicator where some were missing."""
@@ -203,6 +206,9 @@ class TargetBlock(NamedTuple):
 def fit_targets(category: Category, y: Codes, k: int) -> tuple[TargetBlock, Matrix]:
     """The block, and the features of the rows it is fitted to, each from shares of the other rows.
 
+    The shares of all classes together have the variance of one standardised number: else a column of names
+    would outweigh all others where there are many classes.
+
     The rows of a fold get the shares of the other folds: otherwise a value of one row would tell its
     class.
     """
@@ -217,7 +223,7 @@ def fit_targets(category: Category, y: Codes, k: int) -> tuple[TargetBlock, Matr
     else:
         crossed[:] = np.vstack([shares, prior])[category.codes]
     mean, scale = crossed.mean(axis=0), crossed.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.where(scale > 0, scale, 1.0) * np.sqrt(max(1, crossed.shape[1]))
     counts = np.bincount(category.codes[category.codes >= 0], minlength=len(category.values))
     kept = np.flatnonzero(counts)
     words = np.array([category.values[i] for i in kept], dtype=object)
@@ -303,7 +309,8 @@ def _spread_scale(block: TextBlock, category: Category) -> float:
 
     With S the covariance of the features, tr S^2 / tr S is the mean of the variances along its principal
     directions, each weighted by that variance. It is 1 for any number of standardised columns that are
-    not correlated, and the factor makes it 1 for the texts, however many directions they spread over.
+    not correlated, and the factor makes it 1 for the texts, as long as their variance in all directions
+    together is at most MOST_SPREAD: different texts may be the length of hundreds of numbers apart.
     """
     rows = np.unique(np.linspace(0, len(category.codes) - 1, MOST_COMPARED).astype(np.intp))
     F = block.encode(Category(category.codes[rows], category.values))
@@ -312,7 +319,9 @@ def _spread_scale(block: TextBlock, category: Category) -> float:
     centred = products - means - means[:, None] + means.mean()
     variance = float(np.trace(centred)) / len(rows)
     squares = float((centred**2).sum()) / len(rows) ** 2
-    return float(np.sqrt(variance / squares)) if squares > 1e-12 else 1.0
+    if squares <= 1e-12:
+        return 1.0
+    return float(np.sqrt(min(variance / squares, MOST_SPREAD / variance)))
 
 
 def _fit_terms(model: TfidfVectorizer, documents: list[str]) -> TfidfVectorizer | None:

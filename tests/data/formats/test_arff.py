@@ -72,3 +72,14 @@ def test_nominal_attributes_of_one_name_are_all_categories(write):
     )
     data = read_table(write(head + "1,4,x\n2,5,y\n3,6,x\n", "t.arff"))
     assert roles(data) == {"a": "category", "a_2": "category"}
+
+
+def test_files_of_keel_have_ranges_behind_types_lists_of_columns_and_their_own_missing_values(
+    write,
+):
+    head = "@relation r\n@attribute a real[0.0,1.5]\n@attribute n integer [1, 9]\n"
+    head += "@attribute class {p, q}\n@inputs a, n\n@outputs class\n@data\n"
+    data = read_table(write(head + "0.5, 1, p\n<null>, 2, q\n1.5, 3, p\n", "t.dat"))
+    assert roles(data) == {"a": "number", "n": "number"}
+    np.testing.assert_array_equal(data.X.numbers, [[0.5, 1], [np.nan, 2], [1.5, 3]])
+    assert data.y.tolist() == ["p", "q", "p"]

@@ -129,3 +129,11 @@ def test_lists_of_one_length_are_columns_up_to_a_limit(monkeypatch):
     assert four == "v: nested values are the columns v.0, v.1, v.2, ... v.3"
     three = nested.nested_note("v", ["v.0", "v.1", "v.2"])
     assert three == "v: nested values are the columns v.0, v.1, v.2"
+
+
+def test_columns_of_texts_are_encoded_in_place():
+    columns = {"a": ["x", "y"], "n": [1, 2], "b": pa.array(["p", None]).dictionary_encode()}
+    found = arrow._encode_texts(pa.RecordBatch.from_pydict(columns), ["b", "a"])
+    assert found.schema.names == ["a", "n", "b"]
+    assert [found.column(i).to_pylist() for i in range(3)] == [["x", "y"], [1, 2], ["p", None]]
+    assert all(pa.types.is_dictionary(found.column(i).type) for i in (0, 2))

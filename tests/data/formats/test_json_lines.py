@@ -175,3 +175,21 @@ def test_records_may_begin_with_a_record_separator(write):
     line = '\x1e{"a": %d, "class": "%s"}\n'
     data = read_table(write(line % (1, "x") + line % (2, "y"), "t.jsonl"))
     assert (rows(data), data.y.tolist()) == ([{"a": 1}, {"a": 2}], ["x", "y"])
+
+
+@pytest.mark.parametrize("odd", ["[{}]", "3", '["x", "y", "z"]'])
+def test_an_object_of_several_arrays_of_objects_is_refused_with_their_names(write, odd):
+    text = '{"nodes": [{"a": 1}, {"a": 2}], "links": [{"b": 3}, {"b": 4}], "more": ' + odd + "}"
+    with pytest.raises(DataFileError, match="arrays of objects: 'nodes', 'links'"):
+        read_table(write(text, "t.json"))
+
+
+def test_an_object_whose_first_line_has_several_keys_is_read(write):
+    text = '{"type": "rows", "made": {\n"by": "us"},\n"rows": [{"a": 1, "class": "x"},\n'
+    data = read_table(write(text + '{"a": 2, "class": "y"}]}', "t.json"))
+    assert rows(data) == [{"a": 1}, {"a": 2}]
+
+
+def test_a_damaged_first_line_is_named(write):
+    with pytest.raises(DataFileError, match=r"t.jsonl:1:1: found"):
+        read_table(write('{"a": 1, \n{"a": 2, "class": "y"}\n', "t.jsonl"))

@@ -38,6 +38,18 @@ from separatrix.data.read_table import read_table
         (["a,a", "b,c"], False),
         (["a,b"], True),
         (["a,1"], False),
+        (
+            [",sex,alive", "1,man,yes", "2,man,no"],
+            True,
+        ),  # an empty corner, as R and pandas write it
+        ([",sex,alive", "1,man,yes", ",man,no"], False),  # other names of rows are missing, too
+        ([",man,yes", "1,man,yes", "2,woman,no"], False),
+        ([",a,b"], True),
+        ([",1940,1945", "Food,22,44", "Home,10,15", "Care,3,5"], True),
+        ([",0", "1821,269", "1822,321", "1823,585"], True),
+        ([",3,4", "0.5,6,7", "1.5,8,9", "7.5,1,2"], False),  # measurements, the first one missing
+        ([",3,4", "b,6,7", "b,8,9", "c,1,2"], False),
+        ([",3,3", "a,6,7", "b,8,9", "c,1,2"], False),
     ],
 )
 def test_a_header_has_texts_above_numbers_or_texts_that_do_not_recur(rows, expected):

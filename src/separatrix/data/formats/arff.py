@@ -1,4 +1,4 @@
-"""Weka's format ARFF: declared attributes, then dense or sparse rows."""
+"""Weka's format ARFF, and KEEL's .dat: declared attributes, then dense or sparse rows."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _CELL = re.compile(rf"\s*({_QUOTED}|(?![\s'\"])[^,\t]*)\s*(,|\t|$)")
 _PAIR = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|(?![\s'\"])[^,]*)\s*(,|$)")
 _WEIGHT = re.compile(r",\s*\{\s*[0-9.eE+-]+\s*\}$")
 _NUMERIC = ("numeric", "real", "integer")
+_ABSENT = ("?", "", "<null>")  # the last one is KEEL's
+_SKIPPED = ("@relation", "@inputs", "@input", "@outputs", "@output")  # all but the first are KEEL's
 
 
 class Attribute(NamedTuple):
@@ -64,7 +66,7 @@ def _read_header(source: ByteSource, lines: Iterator[tuple[int, bytes]]) -> list
     for number, line in lines:
         text = source.decode(line, number).removeprefix("\ufeff" if number == 1 else "").strip()
         word = text.split(None, 1)[0].lower() if text else ""
-        if not text or text.startswith("%") or word == "@relation":
+        if not text or text.startswith("%") or word in _SKIPPED:
             continue
         if word == "@data":
             if not found:
@@ -89,7 +91,7 @@ def _declare(declared: re.Match[str]) -> Attribute | None:
     if kind.startswith("{") and kind.endswith("}"):
         values = _split_cells(kind[1:-1])
         return None if values is None else Attribute(name, "nominal", tuple(values))
-    word = kind.split(None, 1)[0].lower()
+    word = re.split(r"[\s\[]", kind, maxsplit=1)[0].lower()  # KEEL: real[0.0,1.0], a range
     if word in _NUMERIC:
         return Attribute(name, "number")
     return Attribute(name, word) if word in ("string", "date") else None
@@ -131,7 +133,7 @@ def _default(attribute: Attribute) -> str:
 def _convert(
     source: ByteSource, line: int, cell: str, attribute: Attribute, values: set[str]
 ) -> Any:
-    if cell in ("?", ""):  # NaN, so that a column without a single value is one of numbers
+    if cell in _ABSENT:  # NaN, so that a column without a single value is one of numbers
         return math.nan if attribute.type == "number" else None
     if attribute.type == "number":
         if not is_number(cell):

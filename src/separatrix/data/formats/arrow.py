@@ -178,10 +178,10 @@ def _is_number(source: ByteSource, schema: Any, name: str, choice: ColumnChoice)
 
 def _encode_texts(batch: Any, texts: Sequence[str]) -> Any:
     """The batch with every column of `texts` dictionary-encoded."""
+    columns, position = batch.columns, {name: i for i, name in enumerate(batch.schema.names)}
     for name in texts:
-        column = batch.column(name)
+        column = batch.column(position[name])
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        encoded = column.cast("string").dictionary_encode()
-        batch = batch.set_column(batch.schema.names.index(name), name, encoded)
-    return batch
+        columns[position[name]] = column.cast("string").dictionary_encode()
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

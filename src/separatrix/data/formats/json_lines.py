@@ -15,7 +15,7 @@ from typing import Any
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.encodings import note_encoding
-from separatrix.data.formats.columns import TableContents
+from separatrix.data.formats.columns import TableContents, format_names
 from separatrix.data.formats.nested import MOST_VALUES, nested_note
 from separatrix.data.formats.one_hot import as_dataset
 from separatrix.data.formats.rows import scan_rows
@@ -79,7 +79,7 @@ def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any
     source.rewind()
     if not first.startswith(b"["):
         single = _load(first.decode(errors="replace"))
-        unfinished = single is None and _UNFINISHED.fullmatch(first)
+        unfinished = single is None and first.startswith(b"{")
         columns = isinstance(single, dict) and not more and _holds_columns(single)
         if not unfinished and not columns:
             return "one object a line", _lines(source)
@@ -88,11 +88,22 @@ def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any
     text = source.decode(content, 1).removeprefix("\ufeff")
     del content  # before values take their memory
     whole = _load(text)
+    if whole is None and first.startswith(b"{") and not _UNFINISHED.fullmatch(first):
+        source.rewind()
+        return "one object a line", _lines(source)  # which finds the damaged one
     if isinstance(whole, dict):
         lists = {key: v for key, v in whole.items() if isinstance(v, list)}
         rows = [key for key, v in lists.items() if v and all(isinstance(one, dict) for one in v)]
         if len(rows) == 1:
             return f"an array of objects in {rows[0]!r}", _array(source, whole[rows[0]])
+        if len(rows) > 1 and {len(v) if isinstance(v, list) else -1 for v in whole.values()} != {
+            len(lists[rows[0]])
+        }:
+            raise source.error(
+                found=f"an object of {len(rows)} arrays of objects: {format_names(rows)}",
+                expected="one table",
+                hint="write one of them to a file of its own",
+            )
         if _holds_columns(whole):
             return "one list for each column", _array(source, _transpose(whole))
         whole = [whole]
@@ -102,7 +113,7 @@ def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any
 
 
 def _holds_columns(found: dict[str, Any]) -> bool:
-    """Whether all values are lists, or objects with the same keys, of the same length; or one is rows."""
+    """Whether all values are lists, or objects with the same keys, of the same length; or some are rows."""
     values = list(found.values())
     if any(isinstance(v, list) and v and all(isinstance(one, dict) for one in v) for v in values):
         return True

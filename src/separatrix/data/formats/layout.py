@@ -30,6 +30,7 @@ DELIMITER_NAMES = {
 _SAMPLE_RECORDS, _SAMPLE_BYTES = 100, 1 << 18
 _TITLE_LINES, _TITLE_ROWS = 10, 5  # lines above a table at most; its rows that show it
 _LEAST_BELOW_UNITS, _MOST_UNITS = 3, 2
+_LEAST_BELOW_CORNER = 3  # names of rows below an empty cell
 INVISIBLE = "\u200b\u2060\ufeff\u00ad"
 """Characters without a width, which programs put between others."""
 _CLEAN_NAME = str.maketrans({**dict.fromkeys(INVISIBLE), "\u00a0": " "})
@@ -277,7 +278,8 @@ def _has_header(records: list[list[str]]) -> bool:
     """Whether the first record has a text above numbers, or only texts that do not recur below.
 
     A single record is a header if nothing in it is a number. One with the name of a target, such as
-    class, may have other texts that recur: a column named "ja" of answers ja and nein.
+    class, may have other texts that recur: a column named "ja" of answers ja and nein. The first cell
+    may be empty above names or numbers of the rows, as R and pandas write it.
     """
     first = records[0]
     below = [row for row in records[1:] if row != first]  # repeated where files were put together
@@ -286,14 +288,37 @@ def _has_header(records: list[list[str]]) -> bool:
         cells = {row[column] for row in below if column < len(row)}.difference(MISSING)
         if text and cells and all(map(is_value, cells)):
             return True
-    if not all(texts) or len(set(first)) < len(first):
+    corner = _has_corner(first, below)
+    names = first[corner:]
+    if len(set(names)) < len(names):
         return False
-    recurs = [any(cell in row[i : i + 1] for row in below) for i, cell in enumerate(first)]
+    if not all(texts[corner:]):
+        return corner and "" not in names and _name_rows([row[0] for row in below])
+    recurs = [any(cell in row[i : i + 1] for row in below) for i, cell in enumerate(names, corner)]
     named = any(
         cell.casefold() in TARGETS and len(cell) > 1 and not again
-        for cell, again in zip(first, recurs, strict=True)
+        for cell, again in zip(names, recurs, strict=True)
     )
     return named or not any(recurs)
+
+
+def _has_corner(first: list[str], below: list[list[str]]) -> bool:
+    """Whether the first cell is empty, and no other one of the first column is."""
+    return len(first) > 1 and not first[0] and not any(is_missing(row[0]) for row in below)
+
+
+def _name_rows(cells: list[str]) -> bool:
+    """Whether cells are different texts, or count the rows.
+
+    >>> _name_rows(["Oslo", "Ulm", "Bern"]), _name_rows(["7", "8", "9"]), _name_rows(["1.5", "2", "3"])
+    (True, True, False)
+    """
+    if len(cells) < _LEAST_BELOW_CORNER or len(set(cells)) < len(cells):
+        return False
+    if not any(map(is_value, cells)):
+        return True
+    counts = [int(cell) for cell in cells if cell.isascii() and cell.isdigit() and len(cell) < 10]
+    return counts == list(range(counts[0], counts[0] + len(cells))) if counts else False
 
 
 def _count_above(records: list[list[str]]) -> int:
