@@ -202,11 +202,13 @@ def test_json_of_columns_of_wrapped_rows_and_of_nested_objects(write, indent):
     rows = [{"size": x, "at": {"town": c}, "class": y} for x, c, y in ROWS]
     columns = {"size": [r[0] for r in ROWS], "class": [r[2] for r in ROWS]}
     by_index = {name: dict(enumerate(values)) for name, values in columns.items()}
+    split = {"columns": ["size", "class"], "index": [*range(24)], "data": [r[::2] for r in ROWS]}
     for content, how, names in (
         (rows, "an array of objects", ["size", "at.town"]),
         ({"total": 24, "data": rows}, "an array of objects in 'data'", ["size", "at.town"]),
         (columns, "one list for each column", ["size"]),
         (by_index, "one list for each column", ["size"]),
+        (split, "names of columns and a list for each row", ["size"]),
     ):
         data = read_table(write(json.dumps(content, indent=indent), "t.json"))
         assert f"jsonl, {how};" in data.reading

@@ -1,5 +1,7 @@
 """JSON: one object a line, an array of objects, or one object of columns; their keys are the columns.
 
+An object of two lists, the names of `columns` and the rows in `data`, is what pandas calls orient="split".
+
 An object inside an object gives columns such as address.town, lists of equally many numbers columns such
 as x.0; another list is a text. An escape of half a surrogate pair is refused: no UTF-8 can hold it.
 """
@@ -80,7 +82,9 @@ def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any
     if not first.startswith(b"["):
         single = _load(first.decode(errors="replace"))
         unfinished = single is None and first.startswith(b"{")
-        columns = isinstance(single, dict) and not more and _holds_columns(single)
+        columns = (
+            isinstance(single, dict) and not more and (_holds_columns(single) or _is_split(single))
+        )
         if not unfinished and not columns:
             return "one object a line", _lines(source)
     content = source.read_all()
@@ -104,6 +108,10 @@ def _objects(source: ByteSource) -> tuple[str, Iterator[tuple[int, dict[str, Any
                 expected="one table",
                 hint="write one of them to a file of its own",
             )
+        if _is_split(whole):
+            names = [str(name) for name in whole["columns"]]
+            objects = [dict(zip(names, row, strict=True)) for row in whole["data"]]
+            return "names of columns and a list for each row", _array(source, objects)
         if _holds_columns(whole):
             return "one list for each column", _array(source, _transpose(whole))
         whole = [whole]
@@ -120,6 +128,19 @@ def _holds_columns(found: dict[str, Any]) -> bool:
     lists = all(isinstance(v, list) for v in values) and len({len(v) for v in values}) == 1
     objects = all(isinstance(v, dict) for v in values) and len({tuple(v) for v in values}) == 1
     return bool(values) and (lists or objects)
+
+
+def _is_split(found: dict[str, Any]) -> bool:
+    """Whether an object has different names in `columns`, and rows of as many values in `data`.
+
+    >>> _is_split({"columns": ["a", "b"], "index": [0], "data": [[1, 2]]}), _is_split({"data": [[1, 2]]})
+    (True, False)
+    """
+    names, rows = found.get("columns"), found.get("data")
+    if not (isinstance(names, list) and isinstance(rows, list) and names and rows):
+        return False
+    different = len({str(name) for name in names}) == len(names)
+    return different and all(isinstance(row, list) and len(row) == len(names) for row in rows)
 
 
 def _transpose(found: dict[str, Any]) -> list[dict[str, Any]]:
