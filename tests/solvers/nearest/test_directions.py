@@ -1,3 +1,5 @@
+from functools import reduce
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -48,7 +50,7 @@ def test_rows_are_divided_by_their_largest_value_and_then_by_their_length():
     expected = []
     for row in rows:
         row = [value / max(map(abs, row)) for value in row] if any(row) else row
-        length = np.sqrt(sum(value * value for value in row)) or 1.0
+        length = np.sqrt(reduce(lambda total, value: total + value * value, row, 0.0)) or 1.0
         expected += [value / length for value in row]
     none = np.zeros(len(rows), bool)
     directions._scale(values, ends, none)
