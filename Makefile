@@ -9,6 +9,7 @@ CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
 QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators tests/modelfile tests/contracts tests/campaigns tests/serving tests/cluster README.md
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
+BOUNDSCHECK = OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -k 'not triton'
 
 .PHONY: install demo demo-cluster workbench test test-full test-sklearn test-long test-gpu campaign golden lint lock audit sbom wheel mutation bench docs clean
 
@@ -55,7 +56,7 @@ $(VENV)/.compiled: | $(VENV)/.has-test
 test-full: $(VENV)/.has-test-full lint
 	$(BIN)/python -m pytest -n auto -q -m 'not long' --ignore-glob '$(BROWSER)'
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSER)
-	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' -k 'not triton' $(COMPILED)
+	$(BOUNDSCHECK) -m 'not slow and not long' $(COMPILED)
 
 # scikit-learn's own tests with `separatrix.accel` on; of these, `test-full` has those without the fallback.
 test-sklearn: $(VENV)/.has-test $(VENV)/.compiled
@@ -63,6 +64,7 @@ test-sklearn: $(VENV)/.has-test $(VENV)/.compiled
 
 test-long: $(VENV)/.has-test-full
 	$(BIN)/python -m pytest -m long
+	$(BOUNDSCHECK) -m 'slow and not long' $(COMPILED)
 
 # For a machine with a GPU that has torch, Triton, NumPy, SciPy, scikit-learn and numba, and may have
 # nothing else: no environment is made and nothing is installed.
