@@ -1,64 +1,71 @@
 """`python -m benchmarks [suite ...]`: run suites, print their tables and write them to RESULTS.md.
 
-A name may have a star: `"compared_*"`. A suite replaces its own section. Every module of this package that defines SUITES takes part.
+A name may have a star: `"compared_*"`. A suite replaces its own section, so that a section is always one run.
+Every module of this package that defines SUITES takes part; one that needs a package that is not installed is
+left out with a note. `--out FILE` writes the sections to a file instead, `--keep FILE` puts such a file into
+RESULTS.md, both for machines that are lent.
 """
 
+import argparse
 import fnmatch
 import re
 import sys
 import warnings
 from importlib import import_module
-from inspect import cleandoc
 from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.measure import machine, table
+from benchmarks.measure import RESULTS, keep_section, section
 from benchmarks.picture import draw
 from separatrix.errors import MissingDataError
 
-FILE = Path(__file__).with_name("RESULTS.md")
-SUITES = [
-    suite
-    for path in sorted(Path(__file__).parent.glob("*.py"))
-    if path.stem != "__main__" and re.search(r"^SUITES\b", path.read_text(), re.M)
-    for suite in import_module(f"benchmarks.{path.stem}").SUITES
-]
-HEAD = """# Results
 
-Made by `make bench`. A figure is a ratio to a peer in the same run of its section. Our times are the best
-of two or three where a fit is short, the peer's a single run. Seconds on another machine, or beside other
-work, differ.
-"""
+def find_suites():
+    """The suites of all modules that can be imported here."""
+    suites = []
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.stem == "__main__" or not re.search(r"^SUITES\b", path.read_text(), re.M):
+            continue
+        try:
+            suites += import_module(f"benchmarks.{path.stem}").SUITES
+        except ModuleNotFoundError as error:
+            print(f"benchmarks/{path.name} left out: {error}", file=sys.stderr)
+    return {suite.__name__: suite for suite in suites}
 
 
-def main(names):
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("suites", nargs="*", metavar="suite", help="all without a name")
+    parser.add_argument("--out", type=Path, help="write the sections to this file")
+    parser.add_argument("--keep", type=Path, nargs="+", default=[], help="put files of --out in")
+    options = parser.parse_args(arguments)
+    for path in options.keep:
+        for text in re.split(r"(?m)^(?=## )", path.read_text())[1:]:
+            keep_section(text)
+    if not options.keep:
+        run_suites(options.suites, options.out)
+    draw(RESULTS.read_text())
+
+
+def run_suites(names, out):
+    """Run suites by name; a missing data set ends the run."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    known = [suite.__name__ for suite in SUITES]
-    unknown = [name for name in names if not fnmatch.filter(known, name)]
+    suites = find_suites()
+    unknown = [name for name in names if not fnmatch.filter(suites, name)]
     if unknown:
-        sys.exit(f"error: unknown suite {sorted(unknown)}; one of {known}")
-    for suite in SUITES:
-        if names and not any(fnmatch.fnmatch(suite.__name__, name) for name in names):
+        sys.exit(f"error: unknown suite {sorted(unknown)}; one of {sorted(suites)}")
+    for name, suite in suites.items():
+        if names and not any(fnmatch.fnmatch(name, pattern) for pattern in names):
             continue
         rows, notes = suite()
-        section = f"## {suite.__name__}\n\n{cleandoc(suite.__doc__)}\n\n{table(rows)}\n"
-        section += "".join(f"\n```\n{note}\n```\n" for note in notes)
-        print(section, flush=True)
-        _keep(suite.__name__, f"{section}\nMachine: {machine()}.\n")
-    draw(FILE.read_text())
-
-
-def _keep(name, section):
-    """Replace one section of the file."""
-    text = FILE.read_text() if FILE.exists() else ""
-    found = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S)
-    sections = {title: f"## {title}\n{body}".strip() + "\n" for title, body in found}
-    sections[name] = section.strip() + "\n"
-    order = [suite.__name__ for suite in SUITES]
-    kept = [sections[title] for title in order if title in sections]
-    kept += [text for title, text in sections.items() if title not in order]  # of `benchmarks.gpu`
-    FILE.write_text("\n".join([HEAD, *kept]))
+        text = section(name, suite.__doc__, rows, notes)
+        print(text, flush=True)
+        if out is None:
+            keep_section(text)
+        else:
+            with out.open("a") as file:
+                file.write(text)
 
 
 if __name__ == "__main__":  # worker processes of a cluster import this module

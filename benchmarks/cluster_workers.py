@@ -23,7 +23,7 @@ from benchmarks import dask_scale
 from benchmarks.cluster import problems_on
 from benchmarks.dask_scale import BLOCK, FEATURES, cluster_of, generate, spent
 from benchmarks.gpu import keep_sections, limited
-from benchmarks.measure import Row, machine, section
+from benchmarks.measure import Row, section
 from separatrix import LinearDiscriminantAnalysis
 from separatrix.data.catalogue import load
 
@@ -166,9 +166,9 @@ def run_part(name, options):
         print(failed, file=sys.stderr, flush=True)
     rows, notes, figures = found
     notes, took = [*notes, *([failed.strip()] if failed else [])], time.perf_counter() - begun
-    end = f"Machine: {machine()}, load before {os.getloadavg()[2]:.1f}. The part took {took:.0f} s."
+    details = f", load before {os.getloadavg()[2]:.1f}; the part took {took:.0f} s"
     return {
-        "section": section(f"cluster_{name}_of_many", PARTS[name].__doc__, rows, notes, end),
+        "section": section(f"cluster_{name}_of_many", PARTS[name].__doc__, rows, notes, details),
         "rows": [asdict(row) for row in rows],
         "figures": figures,
         "seconds": took,

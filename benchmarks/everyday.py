@@ -27,7 +27,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Bunch
 
 from benchmarks import peers as others
-from benchmarks.measure import keep_section, machine, seconds
+from benchmarks.measure import keep_section, measured, seconds
 from benchmarks.peers import LIBSVM, LibsvmSVC, find_peers
 
 REPEAT_BELOW = 2.0  # seconds of a run that is repeated
@@ -97,14 +97,14 @@ def means(rows):
                 ]
 
 
-def section(name, rows, where):
+def section(name, rows, sentence):
     """The results of a part as a section of RESULTS.md."""
     head = ["what", "peer", "geometric mean", "least", "behind"]
-    cores = where.split(", ")[1]
+    cores = sentence.split(", ")[1]
     lines = [head, ["---"] * 5, *means(rows)]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     about = "Time of the peer divided by ours, on generated tables; see `benchmarks/everyday.py`."
-    return f"## everyday {name}, {cores}\n\n{about}\n\n{table}\n\nMachine: {where}.\n"
+    return f"## everyday {name}, {cores}\n\n{about}\n\n{table}\n\n{sentence}\n"
 
 
 class Slow:
@@ -318,7 +318,7 @@ def main(arguments):
     for path in options.keep or ():
         found = json.loads(Path(path).read_text())
         for name, rows in found["rows"].items():
-            keep_section(section(name, rows, found["machine"]))
+            keep_section(section(name, rows, found["measured"]))
     if options.keep:
         return
     others.choose(options.peers)
@@ -329,10 +329,10 @@ def main(arguments):
         if name not in PARTS:
             sys.exit(f"error: unknown part {name!r}; one of {list(PARTS)}")
         rows[name] = PARTS[name](options)
-        print(section(name, rows[name], machine()), flush=True)
+        print(section(name, rows[name], measured()), flush=True)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"machine": machine(), "rows": rows}, file, indent=1)
+            json.dump({"measured": measured(), "rows": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.measure import Row, keep_section, machine, section
+from benchmarks.measure import Row, keep_section, section
 
 # module of each suite, imported when the suite runs: a module that fails does not affect the others
 MODULES = {
@@ -143,9 +143,9 @@ def run_suite(name, time_limit=None):
     took = time.perf_counter() - start
     rows = [*rows, Row("peak GPU memory of the suite", f"{peak:.1f} GiB", "-", "-", "-")]
     notes = [*notes, *([failed.strip()] if failed else [])]
-    end = f"Machine: {describe_gpu()}; {machine()}. The suite took {took:.0f} s."
+    details = f"; {describe_gpu()}; the suite took {took:.0f} s"
     return {
-        "section": section(f"gpu_{name}", suite and suite.__doc__, rows, notes, end),
+        "section": section(f"gpu_{name}", suite and suite.__doc__, rows, notes, details),
         "rows": [asdict(row) for row in rows],
         "figures": figures,
         "seconds": took,

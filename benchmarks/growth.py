@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 FILE = Path(__file__).parents[1] / "docs" / "growth.svg"
 
 
 def draw(sizes, times, peer_times):
     """Draw both curves on log axes; returns the exponents of their power laws."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.add_subplot()
     exponents = []

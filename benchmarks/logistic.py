@@ -7,6 +7,7 @@ from scipy.special import expit, log_softmax
 from sklearn.linear_model import LogisticRegression as Peer
 
 from benchmarks.measure import Row, best_of_each, seconds
+from benchmarks.peers import TITLES, find_peers
 from separatrix.data.catalogue import load
 from separatrix.estimators.logistic_regression import LogisticRegression
 
@@ -36,22 +37,25 @@ def _find_tolerance(make, X, y):
 
 
 def _compare(name, X, y, *, repeat):
-    makers = {"ours": lambda tol: LogisticRegression(tol=tol, max_iter=1000)} | {
-        solver: (lambda tol, solver=solver: Peer(tol=tol, solver=solver, max_iter=5000))
-        for solver in SOLVERS
-    }
+    makers = {"ours": lambda tol: LogisticRegression(tol=tol, max_iter=1000)}
+    for library, cls in find_peers("linear_model", "LogisticRegression").items():
+        for solver in SOLVERS if library == "sklearn" else ("lbfgs", "newton-cg"):
+            makers[f"{TITLES[library]} {solver}"] = lambda tol, solver=solver, cls=cls: cls(
+                tol=tol, solver=solver, max_iter=5000
+            )
+    peers = [name for name in makers if name != "ours"]
     tols = {key: _find_tolerance(make, X, y) for key, make in makers.items()}
     calls = {key: lambda key=key: makers[key](tols[key][0]).fit(X, y) for key in makers}
-    times = best_of_each({solver: calls[solver] for solver in SOLVERS}, repeat=2)
-    best = min(SOLVERS, key=times.get)
+    times = best_of_each({peer: calls[peer] for peer in peers}, repeat=2)
+    best = min(peers, key=times.get)
     times |= best_of_each({"ours": calls["ours"], best: calls[best]}, repeat=repeat)
     model = makers["ours"](tols["ours"][0]).fit(X, y)
-    others = ", ".join(f"{solver} {times[solver]:.3f} s" for solver in SOLVERS if solver != best)
+    others = ", ".join(f"{peer} {times[peer]:.3f} s" for peer in peers if peer != best)
     return Row(
         f"LogisticRegression, {name}, relative gradient {GRADIENT:g} ({model.solver_}; "
         f"{tols['ours'][1]:.1g} reached, {tols[best][1]:.1g} by the peer)",
         f"{times['ours']:.3f} s",
-        f"scikit-learn {best} {times[best]:.3f} s ({others})",
+        f"{best} {times[best]:.3f} s ({others})",
         f"{times[best] / times['ours']:.1f}x faster",
         "1.5x",
     )

@@ -6,6 +6,7 @@ import resource
 import threading
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from inspect import cleandoc
 from pathlib import Path
@@ -48,6 +49,16 @@ def best_of_each(calls, *, repeat):
     return best
 
 
+def against_fastest(what, ours, peers, reach, *, unit=".2f"):
+    """A row beside the fastest of several peers, by name; the others stand in parentheses."""
+    best, *others = sorted(peers, key=peers.get)
+    beside = (
+        f" ({', '.join(f'{name} {peers[name]:{unit}} s' for name in others)})" if others else ""
+    )
+    ratio = f"{peers[best] / ours:.1f}x faster"
+    return Row(what, f"{ours:{unit}} s", f"{best} {peers[best]:{unit}} s{beside}", ratio, reach)
+
+
 def peak_memory():
     """Largest resident size of this process so far, in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -75,11 +86,11 @@ def own_memory(function):
     return max(most - before, 0.0), value
 
 
-def section(title, about, rows, notes, end):
-    """A section of RESULTS.md: what it is about, the table, the notes and a last sentence."""
+def section(title, about, rows, notes, details=""):
+    """A section of RESULTS.md: what it is about, the table, the notes, and when and where it was measured."""
     text = f"## {title}\n\n{cleandoc(about or '')}\n\n{table(rows)}\n"
     text += "".join(f"\n```\n{note}\n```\n" for note in notes)
-    return f"{text}\n{end}\n"
+    return f"{text}\n{measured(details)}\n"
 
 
 def table(rows):
@@ -100,7 +111,13 @@ def keep_section(section):
     RESULTS.write_text(f"{before.rstrip()}\n\n{section.strip()}\n\n{after}".rstrip() + "\n")
 
 
+def measured(details=""):
+    """The sentence that every section of RESULTS.md ends with: when, on which machine, with which versions."""
+    return f"Measured on {datetime.now(UTC):%Y-%m-%d}: {machine()}{details}."
+
+
 def machine():
+    """The processor and the versions of what the times depend on."""
     packages = ", ".join(
         f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba")
     )

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 FILE = Path(__file__).parents[1] / "docs" / "neighbors_growth.svg"
 COLOURS = {
@@ -18,6 +17,8 @@ GAP = 0.05  # between labels, relative to the height
 
 def draw(*panels):
     """Draw panels side by side, each given by x label, x values and seconds by name at each value."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(9.5, 3.8), layout="constrained")
     all_axes = figure.subplots(1, len(panels), sharey=True)
     for axes, (what, values, times) in zip(all_axes, panels, strict=True):

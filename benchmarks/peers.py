@@ -14,7 +14,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import dump_svmlight_file
 
+from benchmarks.measure import seconds
+
 PACKAGES = {"sklearn": "sklearn", "intelex": "sklearnex"}
+TITLES = {"sklearn": "scikit-learn", "intelex": "scikit-learn-intelex"}
 LIBSVM = "LIBSVM with reading"
 KERNELS = {"linear": "0", "poly": "1", "rbf": "2"}  # of svm-train
 HOW = {  # to get what is missing
@@ -63,6 +66,17 @@ def find_peers(module, name):
     if name == "SVC" and "libsvm" in chosen:
         found[LIBSVM] = LibsvmSVC
     return found
+
+
+def time_peers(module, name, X, y, Q, **params):
+    """Seconds of a fit and of a prediction, and the model, of the class `name` of each library that is here."""
+    fits, predictions, models = {}, {}, {}
+    for library, cls in find_peers(module, name).items():
+        if library in TITLES:
+            title = TITLES[library]
+            fits[title], models[title] = seconds(lambda cls=cls: cls(**params).fit(X, y))
+            predictions[title], _ = seconds(lambda model=models[title]: model.predict(Q))
+    return fits, predictions, models
 
 
 class FaissNeighbors:

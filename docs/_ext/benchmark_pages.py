@@ -89,7 +89,7 @@ def family_page(family, sections):
 
 
 def _one_table(text):
-    lines = text.replace("Machine:", "**Machine:**").splitlines()
+    lines = text.splitlines()
     for position, line in enumerate(lines):
         cells = [cell.strip() for cell in line.strip("| ").split("|")]
         if "x faster" in line and len(cells) == 5:
