@@ -107,8 +107,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         Learning rate. Above 0. It scales all scores and changes no prediction.
     bias
         None: no bias. "rosenblatt": a bias for each boundary that every correction moves by R^2, the
-        largest k(x, x) of the training samples: the dual form of `Perceptron(bias="radius")`. It
-        trains on the CPU and takes no budget.
+        largest k(x, x) of the training samples: the dual form of `Perceptron(bias="radius")`. A score
+        of 0 is then the second class's: sgn(0) = +1. It trains on the CPU and takes no budget.
     budget
         Support vectors at most (a projectron): further mistakes are projected onto the present ones.
         Needs predictor "last" or "average".
@@ -235,7 +235,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
 
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
-        codes = as_numpy(winners(self.decision_function(X)))
+        codes = as_numpy(winners(self.decision_function(X), self._class_at_zero))
         return like(self.classes_[codes], X)
 
     def classify_rows(
@@ -259,7 +259,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             gram, train, rows, options, rng, monitor, keep_scores=True, square=square
         )
         S = scores_on_gram(gram, found, options, options.n_boundaries(n_classes), rng, square)
-        return RowsClassified(S, n_classes, options.scheme, self.ties, found.n_iter)
+        how = (n_classes, options.scheme, self.ties, found.n_iter, options.at_zero)
+        return RowsClassified(S, *how)
 
     def classify_rows_many(
         self, data: LabelledGram, runs: Sequence[Codes], *, monitor: FitMonitor | None = None
@@ -304,6 +305,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         if self.budget is None and self.bias is None:
             return policy
         return replace(policy, obstacle="a budget" if self.bias is None else "a bias")
+
+    @property
+    def _class_at_zero(self) -> str:
+        return self._options().at_zero
 
     def _options(self) -> PerceptronOptions:
         return PerceptronOptions(

@@ -88,6 +88,12 @@ def test_passes_one_by_one_are_one_fit():
     assert found.accuracy[-1] == whole.score(part.X_test, part.y_test)
 
 
+def test_a_score_of_0_predicts_the_first_of_two_classes_and_is_corrected_only_if_that_is_wrong():
+    X, y = np.eye(2), np.array([-1, 1])
+    found = train_by_pass(Dataset("two rows", X, y, X, y), 3)
+    assert found.mistakes.tolist() == [1, 1, 0]
+
+
 def test_a_clean_pass_ends_it_and_what_follows_is_as_it_was():
     X, y = load("iris").X, load("iris").y == 0
     found = train_by_pass(Dataset("iris", X, y, X, y), 50)

@@ -157,7 +157,8 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
             support = Support.of(fits, n_classes, self.multi_class, segments=gram.segments)
             S = support.scores_of(gram, np.arange(len(y)))
             n_iter = int(FitNumbers.of(fits).steps.max())
-            yield RowsClassified(S, n_classes, self.multi_class, "lowest", n_iter)
+            how = (n_classes, self.multi_class, "lowest", n_iter, self._class_at_zero)
+            yield RowsClassified(S, *how)
 
     def training_margins(self) -> tuple[Matrix, Matrix]:
         """Margin y f(x) and slack max(0, 1 - y f(x)) of every training row, each (n, p).

@@ -23,6 +23,8 @@ DATA = "1 data"
 NEIGHBOURS = "2 neighbours"
 PERCEPTRON = "3 perceptron"
 FEATURES = "4 important features"
+# rows in order from zero weights; a score of 0 predicts the first of two classes, only mistakes are corrected
+RULE: dict[str, Any] = {"multi_class": "auto", "zero": "negative", "shuffle": False, "tol": None}
 DISTANCES = {"euclidean": 2, "manhattan": 1}  # p of the Minkowski distance
 TEST_SIZE = 0.3
 QUICK_ROWS = 1500  # of each part
@@ -178,9 +180,7 @@ class _KnnStudy:
         for split, part in enumerate(self.parts(context)):
             log = train_by_pass(part, limit)
             name = f"{'binary' if len(log.model.classes_) == 2 else 'multiclass'} perceptron"
-            average = Perceptron(
-                predictor="average", multi_class="auto", shuffle=False, tol=None, max_iter=limit
-            )
+            average = Perceptron(predictor="average", max_iter=limit, **RULE)
             values = {
                 "passes": log.passes,
                 "mistakes": log.mistakes.sum(),
@@ -288,8 +288,8 @@ def feature_name(data: Dataset, j: int) -> str:
 
 
 def train_by_pass(part: Dataset, limit: int) -> PassLog:
-    """A fit of `Perceptron(multi_class="auto", shuffle=False, tol=None)`, scored after each pass."""
-    model = Perceptron(multi_class="auto", shuffle=False, tol=None)
+    """A fit of `Perceptron(**RULE)`, scored after each pass."""
+    model = Perceptron(**RULE)
     classes = np.unique(part.y)
     mistakes, accuracy = np.zeros(limit), np.zeros(limit)
     for number in range(limit):
