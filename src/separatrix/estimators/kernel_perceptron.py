@@ -22,6 +22,7 @@ from separatrix.estimators.base.multiclass import (
     TIES,
     LabelledGram,
     RowsClassified,
+    boundary_distances,
     decision_values,
     gpu_predictions,
     gpu_predictions_of_fits,
@@ -233,6 +234,19 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
         return like(self._score(X), X)
 
+    @available_if(lambda self: self._has_one_hypothesis() and self._has_feature_space())
+    def signed_distance(self, X: Any) -> Any:
+        """Signed distance to the boundary in the feature space, |f| / |w|, shaped as `decision_function`.
+
+        Of two classes (n,), positive on the side of the second. Where pairs vote, of each class the least
+        distance to its boundaries, positive if it wins them all.
+        """
+        S, coef, k = as_numpy(self._score(X)), self.alpha_, len(self.classes_)
+        if k == coef.shape[1] == 2:
+            S, coef = S[:, 1:] - S[:, :1], coef[:, 1:] - coef[:, :1]
+        paired = self._scheme == "ovo"
+        return like(boundary_distances(S, self._weight_norms(coef), k, paired=paired), X)
+
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
         codes = as_numpy(winners(self.decision_function(X), self._class_at_zero))
@@ -390,6 +404,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         for name, before in earlier.items():
             setattr(self, name, np.concatenate([before, getattr(self, name)]))
         self.n_iter_ = len(self.mistakes_)
+
+    def _has_one_hypothesis(self) -> bool:
+        """Whether kernel values with the support make it: not for votes, and those among it are known."""
+        return self.predictor in ("last", "average") and not self._precomputed
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

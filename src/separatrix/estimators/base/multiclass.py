@@ -18,7 +18,7 @@ from scipy.special import expit, log_expit, log_softmax
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, as_tensor, is_tensor, like
 from separatrix.solvers.decomposition import coding, pairs
-from separatrix.types import Codes, Gram, Matrix
+from separatrix.types import Codes, Gram, Matrix, Vector
 
 TIES = ("lowest", "margin")
 GPU_BLOCK_BYTES = 2**28  # of scores on a GPU that are classified at a time
@@ -141,6 +141,25 @@ def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> 
         return winners(S[:, 0], at_zero="second")
     values = decision_values(S, n_classes, scheme)
     return winners(values) if order is None else order[winners(values[:, order])]
+
+
+def boundary_distances(S: Matrix, norms: Vector, n_classes: int, *, paired: bool) -> Matrix:
+    """Signed distances |f| / |w| from scores at boundaries, (n, p), or (n,) of two classes.
+
+    With `paired` the boundaries are those of pairs, and the distance of a class, (n, k), is the least of
+    those to its own: above 0 where it wins them all, else minus the largest on the wrong side.
+
+    >>> boundary_distances(np.array([[1.0, 4.0, 2.0]]), np.array([1.0, 2.0, 1.0]), 3, paired=True)
+    array([[ 1., -1., -2.]])
+    """
+    D = S / np.where(norms == 0, 1.0, norms)  # NaN stays
+    if n_classes == 2 or not paired:
+        return D[:, 0] if n_classes == 2 else D
+    least = np.full((len(D), n_classes), np.inf)
+    for own, (first, second) in zip(D.T, pairs(n_classes), strict=True):
+        least[:, first] = np.minimum(least[:, first], own)
+        least[:, second] = np.minimum(least[:, second], -own)
+    return least
 
 
 def probabilities(values: Matrix) -> Matrix:

@@ -201,8 +201,8 @@ def _passes(results: Results) -> Section:
     table = Table(columns, rows, _count_splits(splits))
     words = [
         "Weights start at zero and rows are visited in order; a misclassified sample is added to the "
-        "weights of its class and subtracted from those of the predicted class. Two classes have one score, "
-        "and at 0 it predicts the first of them. A pass without mistakes "
+        "weights of its class and subtracted from those of the predicted class. Two classes have one "
+        "score, and at 0 it predicts the first of them. A pass without mistakes "
         "ends training. If the classes overlap there is none: the last weights then depend on the last "
         "rows, and the test accuracy fluctuates."
     ]

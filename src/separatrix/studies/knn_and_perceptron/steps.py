@@ -23,7 +23,7 @@ DATA = "1 data"
 NEIGHBOURS = "2 neighbours"
 PERCEPTRON = "3 perceptron"
 FEATURES = "4 important features"
-# rows in order from zero weights; a score of 0 predicts the first of two classes, only mistakes are corrected
+# rows in order from zero weights; a score of 0 predicts the first of two classes
 RULE: dict[str, Any] = {"multi_class": "auto", "zero": "negative", "shuffle": False, "tol": None}
 DISTANCES = {"euclidean": 2, "manhattan": 1}  # p of the Minkowski distance
 TEST_SIZE = 0.3
