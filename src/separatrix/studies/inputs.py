@@ -35,6 +35,15 @@ def require_labelled(study: str, data: Dataset, kind: str, name: str | None = No
         )
 
 
+def feature_name(data: Dataset, j: int) -> str:
+    """The name of column j, or its number, from 1.
+
+    >>> feature_name(Dataset("a", [[0.0, 1.0]], [0]), 1)
+    'feature 2'
+    """
+    return data.features[j] if data.features is not None else f"feature {j + 1}"
+
+
 def dense_images(study: str, data: Dataset) -> tuple[Any, Any]:
     """Images as rows of a dense matrix, and their labels."""
     require_labelled(study, data, "vectors", "images")

@@ -18,7 +18,7 @@ from separatrix.errors import ParameterError
 from separatrix.evaluation.importance import permutation_importance
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
-from separatrix.studies.inputs import require_labelled
+from separatrix.studies.inputs import feature_name, require_labelled
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "knn-and-perceptron"
@@ -303,15 +303,6 @@ class _KnnStudy:
     ) -> list[Row]:
         sizes = (0, 0) if data is None else (data.X.shape[0], data.X_test.shape[0])
         return metric_rows(part, self.data, model, values, split=split, sizes=sizes, **params)
-
-
-def feature_name(data: Dataset, j: int) -> str:
-    """The name of column j, or its number, from 1.
-
-    >>> feature_name(Dataset("a", [[0.0, 1.0]], [0]), 1)
-    'feature 2'
-    """
-    return data.features[j] if data.features is not None else f"feature {j + 1}"
 
 
 def train_by_pass(part: Dataset, limit: int) -> PassLog:
