@@ -13,6 +13,7 @@ import numpy as np
 from separatrix.data.catalogue.find import find
 from separatrix.experiments.steps import Experiment, Results, Step
 from separatrix.report.page import Page, Section, Table
+from separatrix.studies.inputs import MOST_FEATURES, MOST_ROWS
 from separatrix.studies.linear import (
     doubt,
     generative,
@@ -95,7 +96,7 @@ def _describe_given(results: Results) -> str:
     made_up = ", ".join(name.split()[0] for name, _, _ in PARTS if name in MADE_UP)
     return (
         f"Parts {made_up} use samples made for them, and have their figures below. All other parts are "
-        f"measured on {data}: up to {samples.MOST_ROWS} rows and the {samples.MOST_FEATURES} features that "
+        f"measured on {data}: up to {MOST_ROWS} rows and the {MOST_FEATURES} features that "
         "differ most between the classes, scaled to a deviation of 1; a plane is that of two of them, two "
         "classes are the last two, and lines are to separate the first two. A claim that fails here is no "
         "error: it does not hold for these rows."

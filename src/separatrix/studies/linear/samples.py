@@ -6,18 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.data.dataset import Dataset
-from separatrix.data.splits import subsample
-from separatrix.errors import ExperimentError
 from separatrix.experiments.steps import RunContext
-from separatrix.runtime.sums import dense
-from separatrix.studies.inputs import feature_name, require_labelled
+from separatrix.studies.inputs import most_different, scaled_samples
 from separatrix.types import Codes, Matrix, Vector
 
 NAME = "linear-classifiers"
 IRIS = "iris"
-MOST_ROWS, MOST_FEATURES = 600, 20  # of other data
-FEWEST_ROWS = 10  # of a class of other data
 SPECIES = ("setosa", "versicolor", "virginica")
 FEATURES = ("sepal length", "sepal width", "petal length", "petal width")
 PETALS = ("petal length, cm", "petal width, cm")
@@ -32,7 +26,7 @@ class ClassSamples(NamedTuple):
 
 
 def all_features(context: RunContext) -> ClassSamples:
-    """Iris, 150 flowers of three species with four features in cm; or given data, as `_prepare` says."""
+    """Iris, 150 flowers of three species with four features in cm; or given data, `scaled_samples`."""
     return context.shared("samples", lambda: _read(context))[0]
 
 
@@ -44,7 +38,7 @@ def feature_names(context: RunContext) -> tuple[str, ...]:
 def two_features(context: RunContext) -> ClassSamples:
     """The samples by the two features that differ most between the classes: of iris those of the petals."""
     X, y, names = all_features(context)
-    return ClassSamples(np.ascontiguousarray(X[:, _most_different(X, y, 2)]), y, names)
+    return ClassSamples(np.ascontiguousarray(X[:, most_different(X, y, 2)]), y, names)
 
 
 def last_two_classes(samples: ClassSamples) -> ClassSamples:
@@ -67,39 +61,8 @@ def _read(context: RunContext) -> tuple[ClassSamples, tuple[str, ...]]:
         _, codes = np.unique(np.asarray(data.y), return_inverse=True)
         X = np.asarray(data.X, dtype=np.float64)
         return ClassSamples(X, codes.astype(np.intp), SPECIES), FEATURES
-    require_labelled(NAME, data, "vectors")
-    return _prepare(data, int(context.options["seed"]))
-
-
-def _prepare(data: Dataset, seed: int) -> tuple[ClassSamples, tuple[str, ...]]:
-    """Up to 600 rows of classes with at least ten, and the up to 20 features that differ most, scaled."""
-    labels, counts = np.unique(np.asarray(data.y), return_counts=True)
-    kept = np.flatnonzero(np.isin(data.y, labels[counts >= FEWEST_ROWS]))
-    if len(kept) > MOST_ROWS:
-        kept = kept[subsample(np.asarray(data.y)[kept], MOST_ROWS, seed=seed)]
-    names, codes = np.unique(np.asarray(data.y)[kept], return_inverse=True)
-    X = np.asarray(dense(data.X[kept], None), dtype=np.float64)
-    X = X - X.mean(axis=0)
-    varied = np.flatnonzero(X.std(axis=0) > 0)
-    if len(names) < 2 or len(varied) < 2:
-        raise ExperimentError(
-            f"{NAME} needs two classes with {FEWEST_ROWS} rows and two features that vary; {data.name} "
-            f"has {len(names)} and {len(varied)}"
-        )
-    X = X[:, varied] / X[:, varied].std(axis=0)
-    chosen = _most_different(X, codes, min(MOST_FEATURES, len(varied)))
-    features = tuple(feature_name(data, j) for j in varied[chosen].tolist())
-    own = ClassSamples(X[:, chosen], codes.astype(np.intp), tuple(map(str, names)))
-    return own, features
-
-
-def _most_different(X: Matrix, y: Codes, count: int) -> Codes:
-    """Features with the largest scatter of class means over that within classes, in their order."""
-    sizes = np.bincount(y).astype(np.float64)
-    means = np.stack([X[y == c].mean(axis=0) for c in range(len(sizes))])
-    between = sizes @ (means - X.mean(axis=0)) ** 2
-    within = np.maximum(((X - means[y]) ** 2).sum(axis=0), 1e-300)
-    return np.sort(np.argsort(-between / within, kind="stable")[:count])
+    own = scaled_samples(NAME, data, int(context.options["seed"]))
+    return ClassSamples(own.X, own.y, own.names), own.features
 
 
 def is_quick(context: RunContext) -> bool:
