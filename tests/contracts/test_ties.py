@@ -77,6 +77,8 @@ def test_a_score_of_0_is_of_the_class_that_the_page_says(call):
     model, undecided = fit(call)
     classes = getattr(model, "classes_", np.array([-1, 1]))
     assert set(model.predict(undecided).tolist()) == {classes[CLASS_AT_ZERO[call]]}
+    if hasattr(model, "decision_function"):
+        assert model._class_at_zero == ("first", "second")[CLASS_AT_ZERO[call]]
 
 
 @pytest.mark.slow

@@ -97,7 +97,10 @@ def test_a_score_of_0_that_predicts_the_right_class_is_no_mistake():
     document = Perceptron(zero="negative", **rule).fit(rows, signs)
     assert document.mistakes_.tolist() == [1, 1, 0]
     assert document.mistakes_.sum() <= document.mistake_bound_[0]
-    assert Perceptron(zero="negative", max_iter=1, **rule).fit(rows[::-1], signs).mistakes_ == [1]
+    touching = Perceptron(zero="negative", **rule).fit([[-1.0], [1.0]], signs)
+    assert touching.decision_function([[-1.0], [1.0]]).tolist() == [0.0, 2.0]
+    assert touching.mistakes_.tolist() == [1, 0]
+    assert touching.mistake_bound_[0] == np.inf  # a clean pass without a margin
 
 
 def test_one_boundary_for_each_class_meets_0_by_the_same_rule():
