@@ -119,7 +119,7 @@ def test_the_trajectory_shows_every_pass_rule_and_degree_and_where_it_stops(quic
         assert at["stop_error"] == pytest.approx(1 - model.score(first.X[test], first.y[test]))
         assert at["stop_corrections"] == model.mistakes_.sum()
     section = page_of(quick).sections[-1]
-    assert "Early stopping ends" in section.words[0]
+    assert "Early stopping ends" in section.words[1]
     html = render(page_of(quick))
     assert "stopping changes it by" in html
     assert "corrections saved" in html
