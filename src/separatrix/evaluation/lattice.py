@@ -68,7 +68,7 @@ def predict_on(model: Any, lattice: Lattice) -> LatticePredictions | None:
         voting = last.multi_class == "ovo" and len(last.classes_) > 2
         return LatticePredictions(last._codes(S), last._values(S), S if voting else None)
     values = decision_values(S, len(last.classes_), last._scheme, last.ties)
-    return LatticePredictions(winners(values, last._class_at_zero), values)
+    return LatticePredictions(winners(values), values)
 
 
 def in_blocks(answer: Callable[[Matrix], Any], positions: Matrix) -> Any:

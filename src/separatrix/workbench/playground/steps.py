@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.evaluation.regions import Regions
 from separatrix.solvers.perceptron.online_to_batch import Mistakes, last
@@ -196,8 +195,7 @@ def _picture_of_pairs(
         return _empty_picture(scene, grid)
     cells = scores.reshape(grid, grid)
     labels = np.array(scene.labels)
-    codes = winners(scores, final_estimator(model)._class_at_zero).reshape(grid, grid)
-    regions = Regions("", "predict", labels, across, upward, codes, cells[None])
+    regions = Regions("", "predict", labels, across, upward, (cells > 0) * 1, cells[None])
     answer = encode_regions(scene, regions)
     return {**answer, "support": scene.rows[support].tolist(), "warnings": [*scene.notes]}
 
