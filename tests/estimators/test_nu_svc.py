@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from tests.campaigns.problems import draw
 
-from separatrix import SVC, LinearSVC, NuSVC, OneClassSVM, kkt_report
+from separatrix import SVC, NuSVC, OneClassSVM, kkt_report
 from separatrix.errors import DataError
 from separatrix.kernels import Gaussian
 from separatrix.solvers.svm import nu
@@ -103,21 +103,6 @@ def test_a_nu_without_margin_warns():
         NuSVC(nu=0.01, kernel="linear").fit(rng.normal(size=(100, 2)), np.arange(100) % 2)
     with pytest.warns(ConvergenceWarning, match="OneClassSVM found no boundary"):
         OneClassSVM(nu=0.9, kernel="linear").fit(np.r_[X[:50] - 8, 8 - X[:50]])
-
-
-def test_signed_distances_of_a_linear_svc_are_those_of_its_weights():
-    iris, labels = load_iris(return_X_y=True)
-    model = SVC(kernel="linear", C=2.0).fit(iris, labels)
-    W = model.coef_
-    expected = (iris @ W.T + model.intercept_) / np.linalg.norm(W, axis=1)
-    np.testing.assert_allclose(model.signed_distance(iris), expected, atol=1e-9)
-    two = model.fit(iris[:100], labels[:100])
-    assert two.signed_distance(iris).shape == (150,)
-    assert two.signed_distance(iris[:100]).max() == pytest.approx(
-        np.max(iris[:100] @ two.coef_[0] + two.intercept_[0]) / np.linalg.norm(two.coef_)
-    )
-    assert not hasattr(SVC(), "signed_distance")
-    assert LinearSVC().fit(iris, labels).signed_distance(iris).shape == (150, 3)
 
 
 @pytest.mark.parametrize(("seed", "kernel", "share"), [(993, "rbf", 0.702), (1137, "rbf", 0.7)])

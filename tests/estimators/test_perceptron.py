@@ -53,22 +53,63 @@ def test_sample_weights_are_scikit_learns_too():
     np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=1e-10)
 
 
-def test_two_classes_are_learned_as_the_text_says():
-    """Constant 1 for the bias, zero start, rows in order, w += y x when y (w.x) <= 0."""
-    signs = np.where(Y == 0, -1, 1)
-    w = np.zeros(5)
-    for _ in range(20):
-        clean = True
-        for x, sign in zip(np.c_[X, np.ones(150)], signs, strict=True):
-            if sign * (w @ x) <= 0:
+def learn_two_classes(X, signs, is_mistake, max_iter):
+    """Constant 1 for the bias, zero start, rows in order, w += y x at a mistake; mistakes of each pass."""
+    w, mistakes = np.zeros(X.shape[1] + 1), []
+    for _ in range(max_iter):
+        mistakes.append(0)
+        for x, sign in zip(np.c_[X, np.ones(len(X))], signs, strict=True):
+            if is_mistake(sign, w @ x):
                 w += sign * x
-                clean = False
-        if clean:
+                mistakes[-1] += 1
+        if not mistakes[-1]:
             break
-    ours = Perceptron(shuffle=False, tol=None, max_iter=20).fit(X, signs)
-    np.testing.assert_allclose(np.r_[ours.coef_[0], ours.intercept_], w, atol=1e-9)
-    assert ours.stop_ == "clean pass"
-    assert ours.coef_.shape == (1, 4)
+    return w, mistakes
+
+
+ZERO = {
+    "mistake": lambda sign, score: sign * score <= 0,
+    "negative": lambda sign, score: sign != (1 if score > 0 else -1),
+}
+
+
+@pytest.mark.parametrize("predictor", ["last", "average"])
+@pytest.mark.parametrize("zero", ZERO)
+def test_two_classes_are_learned_as_the_texts_say_also_at_a_score_of_0(zero, predictor):
+    rules = {"shuffle": False, "tol": None, "max_iter": 20, "zero": zero, "predictor": predictor}
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(-1, 2, (40, 6)).astype(float), np.where(rng.random(40) < 0.5, 1, -1)
+    for samples, signs in ((X, np.where(Y == 0, -1, 1)), coarse):  # whole numbers meet 0 often
+        w, mistakes = learn_two_classes(samples, signs, ZERO[zero], 20)
+        ours = Perceptron(**rules).fit(samples, signs)
+        np.testing.assert_array_equal(ours.mistakes_, mistakes)
+        np.testing.assert_allclose(np.r_[ours._state.W[0], ours._state.b], w, atol=1e-9)
+        sparse = Perceptron(**rules).fit(csr_array(samples), signs)
+        np.testing.assert_allclose(sparse.coef_, ours.coef_)
+        if zero == "negative":  # what is predicted wrong is what is corrected
+            np.testing.assert_array_equal(ours.learning_curve_, ours.boundary_curve_)
+
+
+def test_a_score_of_0_that_predicts_the_right_class_is_no_mistake():
+    rule = {"shuffle": False, "tol": None}
+    rows, signs = [[1.0, 0.0], [0.0, 1.0]], [-1, 1]
+    assert Perceptron(**rule).fit(rows, signs).mistakes_.tolist() == [2, 0]
+    document = Perceptron(zero="negative", **rule).fit(rows, signs)
+    assert document.mistakes_.tolist() == [1, 1, 0]
+    assert document.mistakes_.sum() <= document.mistake_bound_[0]
+    touching = Perceptron(zero="negative", **rule).fit([[-1.0], [1.0]], signs)
+    assert touching.decision_function([[-1.0], [1.0]]).tolist() == [0.0, 2.0]
+    assert touching.mistakes_.tolist() == [1, 0]
+    assert touching.mistake_bound_[0] == np.inf  # a clean pass without a margin
+
+
+def test_one_boundary_for_each_class_meets_0_by_the_same_rule():
+    signs = 2 * np.eye(3)[Y] - 1
+    rules = {"shuffle": False, "tol": None, "max_iter": 5, "zero": "negative"}
+    ours = Perceptron(multi_class="ovr", **rules).fit(X, Y)
+    for c in range(3):
+        w, _ = learn_two_classes(X, signs[:, c], ZERO["negative"], 5)
+        np.testing.assert_allclose(np.r_[ours.coef_[c], ours.intercept_[c]], w, atol=1e-9)
 
 
 def test_several_classes_are_learned_as_the_text_says():

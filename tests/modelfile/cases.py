@@ -265,6 +265,7 @@ CASES = [
     ),
     Case("perceptron-radius", Perceptron(bias="radius", max_iter=4, tol=None)),
     Case("perceptron-ovr", Perceptron(multi_class="ovr", max_iter=4, tol=None)),
+    Case("perceptron-zero", Perceptron(zero="negative", tol=None), X[TWO], Y[TWO]),
     *on_rows(
         "passive-aggressive", PassiveAggressiveClassifier(max_iter=4, tol=None, random_state=0)
     ),

@@ -119,10 +119,25 @@ def test_the_trajectory_shows_every_pass_rule_and_degree_and_where_it_stops(quic
         assert at["stop_error"] == pytest.approx(1 - model.score(first.X[test], first.y[test]))
         assert at["stop_corrections"] == model.mistakes_.sum()
     section = page_of(quick).sections[-1]
-    assert "Early stopping ends" in section.words[0]
+    assert "Early stopping ends" in section.words[1]
     html = render(page_of(quick))
     assert "stopping changes it by" in html
     assert "corrections saved" in html
+
+
+def test_few_passes_are_made_without_early_stopping():
+    argmax = families(1 / 256, max_iter=5)[1].candidates[0](None).model
+    assert (argmax.max_iter, argmax.min_gain) == (5, None)
+    assert families(1 / 256, max_iter=6)[1].candidates[0](None).model.min_iter == 5
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_of_few_passes_the_trajectory_says_nothing_about_stopping(tmp_path):
+    made = experiment(quick=True, max_iter=3, degrees="2,3", repeats=1, subsample=300)
+    section = page_of(run(made, tmp_path, progress=False)).sections[-1]
+    assert any("saves none" in words for words in section.words)
+    assert "stops after pass" not in section.shows[0].table.columns
 
 
 def test_families_are_those_of_the_document():

@@ -283,7 +283,7 @@ class QuadraticDiscriminantAnalysis(TakesTensors, GaussianClasses):
     def predict(self, X: Any) -> Any:
         """Likeliest class of each sample, (n,)."""
         values = self.decision_function(X)
-        return like(self.classes_[as_numpy(winners(values))], X)
+        return like(self.classes_[as_numpy(winners(values, self._class_at_zero))], X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

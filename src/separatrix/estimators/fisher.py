@@ -136,7 +136,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     def predict(self, X: Any) -> Any:
         """The second class beyond the threshold, else the first, (n,)."""
         values = self.decision_function(X)
-        return like(self.classes_[as_numpy(winners(values))], X)
+        return like(self.classes_[as_numpy(winners(values, self._class_at_zero))], X)
 
     @available_if(_is_classifier)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

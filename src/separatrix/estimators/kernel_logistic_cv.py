@@ -187,7 +187,7 @@ class KernelLogisticRegressionCV(CostSearch):
             start = found.coef
             values = decision_values(found.scores[held_out], k, "ovr")
             if self.scoring == "accuracy":
-                scores[number] = np.mean(winners(values) == y[held_out])
+                scores[number] = np.mean(winners(values, model._class_at_zero) == y[held_out])
             else:
                 P = log_probabilities(values)
                 scores[number] = P[np.arange(len(held_out)), y[held_out]].mean()

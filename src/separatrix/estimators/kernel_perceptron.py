@@ -22,6 +22,7 @@ from separatrix.estimators.base.multiclass import (
     TIES,
     LabelledGram,
     RowsClassified,
+    boundary_distances,
     decision_values,
     gpu_predictions,
     gpu_predictions_of_fits,
@@ -107,8 +108,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         Learning rate. Above 0. It scales all scores and changes no prediction.
     bias
         None: no bias. "rosenblatt": a bias for each boundary that every correction moves by R^2, the
-        largest k(x, x) of the training samples: the dual form of `Perceptron(bias="radius")`. It
-        trains on the CPU and takes no budget.
+        largest k(x, x) of the training samples: the dual form of `Perceptron(bias="radius")`. A score
+        of 0 is then the second class's: sgn(0) = +1. It trains on the CPU and takes no budget.
     budget
         Support vectors at most (a projectron): further mistakes are projected onto the present ones.
         Needs predictor "last" or "average".
@@ -233,9 +234,22 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
         return like(self._score(X), X)
 
+    @available_if(lambda self: self._has_one_hypothesis() and self._has_feature_space())
+    def signed_distance(self, X: Any) -> Any:
+        """Signed distance to the boundary in the feature space, |f| / |w|, shaped as `decision_function`.
+
+        Of two classes (n,), positive on the side of the second. Where pairs vote, of each class the least
+        distance to its boundaries, positive if it wins them all.
+        """
+        S, coef, k = as_numpy(self._score(X)), self.alpha_, len(self.classes_)
+        if k == coef.shape[1] == 2:
+            S, coef = S[:, 1:] - S[:, :1], coef[:, 1:] - coef[:, :1]
+        paired = self._scheme == "ovo"
+        return like(boundary_distances(S, self._weight_norms(coef), k, paired=paired), X)
+
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
-        codes = as_numpy(winners(self.decision_function(X)))
+        codes = as_numpy(winners(self.decision_function(X), self._class_at_zero))
         return like(self.classes_[codes], X)
 
     def classify_rows(
@@ -259,7 +273,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             gram, train, rows, options, rng, monitor, keep_scores=True, square=square
         )
         S = scores_on_gram(gram, found, options, options.n_boundaries(n_classes), rng, square)
-        return RowsClassified(S, n_classes, options.scheme, self.ties, found.n_iter)
+        how = (n_classes, options.scheme, self.ties, found.n_iter, options.at_zero)
+        return RowsClassified(S, *how)
 
     def classify_rows_many(
         self, data: LabelledGram, runs: Sequence[Codes], *, monitor: FitMonitor | None = None
@@ -304,6 +319,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         if self.budget is None and self.bias is None:
             return policy
         return replace(policy, obstacle="a budget" if self.bias is None else "a bias")
+
+    @property
+    def _class_at_zero(self) -> str:
+        return self._options().at_zero
 
     def _options(self) -> PerceptronOptions:
         return PerceptronOptions(
@@ -385,6 +404,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         for name, before in earlier.items():
             setattr(self, name, np.concatenate([before, getattr(self, name)]))
         self.n_iter_ = len(self.mistakes_)
+
+    def _has_one_hypothesis(self) -> bool:
+        """Whether kernel values with the support make it: not for votes, and those among it are known."""
+        return self.predictor in ("last", "average") and not self._precomputed
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

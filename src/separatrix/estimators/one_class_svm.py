@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import DataError
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.multiclass import above_boundary
 from separatrix.estimators.base.parameters import (
     choice,
     flag,
@@ -158,8 +159,8 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
 
     def predict(self, X: Any) -> Any:
         """1 for samples like the training samples, -1 for outliers, (n,)."""
-        scores = as_numpy(self.decision_function(X))
-        return like(np.where(scores > 0, 1, -1), X)
+        inside = above_boundary(as_numpy(self.decision_function(X)), self._class_at_zero)
+        return like(np.where(inside, 1, -1), X)
 
     @property
     def offset_(self) -> Vector:

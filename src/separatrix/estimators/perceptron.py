@@ -15,6 +15,7 @@ from separatrix.estimators.base.prepare import Training, generator
 from separatrix.kernels.vector_kernels import inner_products, squared_norms
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.perceptron.online_to_batch import PREDICTORS, Mistakes, at_steps, votes
+from separatrix.solvers.perceptron.primal import StepSize
 from separatrix.types import Matrix, Vector
 
 
@@ -60,7 +61,13 @@ class Perceptron(OnlineMachine):
     predictor
         "last" weights, their "average" over all samples met, the "vote" of all, or a "random" one.
     bias
-        "constant": a constant feature of 1. "radius": of max |x|, so the bias moves by its square.
+        "constant": a constant feature of 1. "radius": of max |x|, so the bias moves by its square, and with
+        two classes a score of 0 is predicted as the second: Rosenblatt's sgn(0) = +1.
+    zero
+        What a score of exactly 0 is while learning. "mistake": a mistake whatever the class, as in
+        Rosenblatt's rule and in scikit-learn. "negative": the boundary predicts its negative side, the
+        first of two classes, and is corrected only if that is wrong. It changes nothing where the highest
+        score decides.
     min_gain, min_iter
         From pass min_iter on, stop when the share of samples classified right as they are met rises
         by less than min_gain.
@@ -121,6 +128,7 @@ class Perceptron(OnlineMachine):
     multi_class: str = choice("ovr", "auto", "argmax")
     predictor: str = choice(*PREDICTORS)
     bias: str = choice("constant", "radius")
+    zero: str = choice("mistake", "negative")
     min_gain: float | None = real(None, least=0)
     min_iter: int = integer(1, least=1)
     time_limit: float | None = real(None, above=0)
@@ -141,6 +149,11 @@ class Perceptron(OnlineMachine):
         return "argmax" if self.multi_class != "ovr" and len(self._state.b) > 1 else "signs"
 
     @property
+    def _class_at_zero(self) -> str:
+        rosenblatt = self.bias == "radius" and self.zero == "mistake"
+        return "second" if rosenblatt and self.multi_class != "argmax" else "first"
+
+    @property
     def _rate(self) -> float:
         return self.eta0
 
@@ -158,6 +171,10 @@ class Perceptron(OnlineMachine):
         if not self.fit_intercept:
             return 0.0
         return self._radius if self.bias == "radius" else 1.0
+
+    def _step_size(self, train: Training) -> StepSize:
+        side = 1 if self._class_at_zero == "second" else -1
+        return StepSize(negative_at_zero=self.zero == "negative", predicts_at_zero=side)
 
     def _n_weights(self, n_classes: int) -> int:
         return n_classes if self.multi_class == "argmax" else super()._n_weights(n_classes)
@@ -190,7 +207,8 @@ class Perceptron(OnlineMachine):
         )
         p, met = len(self._state.b), self.t_ - 1
         if self.predictor == "vote":
-            return votes(K, mistakes, p, met, by_argmax=self._rule == "argmax")
+            by_argmax = self._rule == "argmax"
+            return votes(K, mistakes, p, met, by_argmax=by_argmax, at_zero=self._class_at_zero)
         return at_steps(K, mistakes, p, generator(self).integers(met, size=len(K)))
 
 

@@ -26,7 +26,7 @@ from separatrix.estimators.base.prepare import prepare
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.subgradient import LOSSES, Objective, SubgradientFit, solve_subgradient
-from separatrix.types import Codes, Matrix
+from separatrix.types import Codes
 from separatrix.validation import (
     require_integer,
 )
@@ -155,10 +155,9 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             warn_user(f"SubgradientSVC: {sentence}", kind)
         return self
 
-    def _winners(self, values: Matrix) -> Codes:
-        """The second of two classes where the score is at least 0, else the highest."""
-        found = values >= 0 if values.ndim == 1 else values.argmax(axis=1)
-        return found.astype(np.intp)
+    @property
+    def _class_at_zero(self) -> str:
+        return "second"
 
     @property
     def _positive_classes(self) -> Codes:

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from separatrix.data.splits import Split, check_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
-from separatrix.estimators.base.multiclass import RowsClassified, winners
+from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.cluster_trials import ClusterTrials
 from separatrix.evaluation.result import Evaluation
@@ -372,7 +372,7 @@ class Study:
             train, test = self.splits[numbers[run]]
             values = result.values(test)
             self._record(
-                candidate, numbers[run], result.codes(train), winners(values), result.n_iter
+                candidate, numbers[run], result.codes(train), result.codes(test), result.n_iter
             )
             self.lead[candidate, numbers[run]] = lead_of_others(values, self.y[test])
             scores = by_class(values, len(self.classes))

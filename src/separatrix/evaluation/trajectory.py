@@ -112,7 +112,7 @@ def _trace(
     assert isinstance(found, KernelPerceptronFit)
     train, test = [], []
     for S in _scores_by_pass(gram, found, len(rows), options, n_classes, square):
-        guess = combine_scores(S, n_classes, options.scheme, options.ties)
+        guess = combine_scores(S, n_classes, options.scheme, options.ties, options.at_zero)
         train.append(float(np.mean(guess[split.train] != y[split.train])))
         test.append(float(np.mean(guess[split.test] != y[split.test])))
     online = found.misclassified_by_epoch / len(rows)

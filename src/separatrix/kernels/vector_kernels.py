@@ -118,6 +118,10 @@ class Polynomial(VectorKernel):
         require_real("Polynomial", "coef0", self.coef0)
 
     @property
+    def positive_semidefinite(self) -> bool:
+        return self.coef0 >= 0
+
+    @property
     def epilogue(self) -> Epilogue:
         return Epilogue(POWERS, float(self.gamma), float(self.coef0), int(self.degree))
 
@@ -173,6 +177,10 @@ class Gaussian(VectorKernel):
 
     @property
     def translation_invariant(self) -> bool:
+        return True
+
+    @property
+    def positive_semidefinite(self) -> bool:
         return True
 
     @property
@@ -262,6 +270,10 @@ class Laplacian(Kernel):
 
     @property
     def absolute_distances(self) -> bool:
+        return True
+
+    @property
+    def positive_semidefinite(self) -> bool:
         return True
 
     def apply(self, P: Any, sx: Any, sz: Any) -> None:

@@ -33,11 +33,11 @@ def squeezed(margins: Tensor) -> Tensor:
     return margins / ((margins.op("Abs") + 1.0) * 3.0)
 
 
-def winners(values: Tensor, k: int, *, zero_is_second: bool = False) -> Tensor:
-    """Class codes of decision values, (n,): the first among equals."""
+def winners(values: Tensor, k: int, at_zero: str = "first") -> Tensor:
+    """Class codes of decision values, (n,): the first among equals; `at_zero` of two at a score of 0."""
     if k != 2:
         return values.arg("Max")
-    second = values >= 0.0 if zero_is_second else values > 0.0
+    second = values >= 0.0 if at_zero == "second" else values > 0.0
     return second.integers().vector()
 
 
@@ -48,11 +48,11 @@ def class_probabilities(values: Tensor, k: int) -> Tensor:
     return values.graph.concatenate([(-values).op("Sigmoid"), values.op("Sigmoid")])
 
 
-def from_values(model: Any, values: Tensor, **how: bool) -> Prediction:
+def from_values(model: Any, values: Tensor) -> Prediction:
     """The prediction of a classifier by its decision values, with probabilities if it has them."""
     k = len(model.classes_)
     likely = class_probabilities(values, k) if hasattr(model, "predict_proba") else None
-    return Prediction(winners(values, k, **how), model.classes_, values, likely)
+    return Prediction(winners(values, k, model._class_at_zero), model.classes_, values, likely)
 
 
 def vote(S: Tensor, k: int, scheme: str, order: Any) -> Tensor:
@@ -62,7 +62,7 @@ def vote(S: Tensor, k: int, scheme: str, order: Any) -> Tensor:
         other = (first > second) * (-1.0 if k == 2 else 1.0)
         S = S + S.equals(0.0).numbers() * other
     if k == 2:
-        return winners(S, 2, zero_is_second=True)
+        return winners(S, 2, at_zero="second")
     values = decision_values(S, k, scheme)
     if order is None:
         return winners(values, k)

@@ -14,17 +14,12 @@ from separatrix.solvers.discriminant import quadratic
 from separatrix.solvers.naive_bayes import log_of
 
 
-def linear(model: Any, x: Tensor, **how: bool) -> Prediction:
-    """Weights and biases: the highest score, or for two classes a score above 0, wins."""
+def linear(model: Any, x: Tensor) -> Prediction:
+    """Weights and biases: the highest score, or for two classes the side of the score, wins."""
     S = x @ dense(model.coef_).T + model.intercept_
     if len(model.classes_) == 2 and len(model.intercept_) == 2:
         S = S.columns(1) - S.columns(0)
-    return from_values(model, S, **how)
-
-
-def subgradient(model: Any, x: Tensor) -> Prediction:
-    """A linear classifier in which a score of 0 is the second class's."""
-    return linear(model, x, zero_is_second=True)
+    return from_values(model, S)
 
 
 def perceptron(model: Any, x: Tensor) -> Prediction:

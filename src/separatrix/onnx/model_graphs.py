@@ -189,7 +189,7 @@ CLASSIFIERS: dict[str, Callable[[Any, Tensor], Prediction]] = {
     "RadiusNeighborsClassifier": neighbors.radius_neighbors,
     "NystroemSVCCV": _best,
     "LinearSVC": linear.linear,
-    "SubgradientSVC": linear.subgradient,
+    "SubgradientSVC": linear.linear,
     "LogisticRegression": linear.logistic,
     "LogisticRegressionCV": linear.logistic,
     "LeastSquaresClassifier": _least_squares,

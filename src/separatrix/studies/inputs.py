@@ -13,7 +13,10 @@ from separatrix.data.images import as_bytes, sides
 from separatrix.data.splits import stratified_splits, subsample, subsampled
 from separatrix.errors import ExperimentError, ParameterError
 from separatrix.runtime.sums import dense
-from separatrix.types import Codes
+from separatrix.types import Codes, Matrix
+
+MOST_ROWS, MOST_FEATURES = 600, 20  # of given data whose claims are checked
+FEWEST_ROWS = 10  # of a class of them
 
 
 class DigitImages(NamedTuple):
@@ -35,10 +38,69 @@ def require_labelled(study: str, data: Dataset, kind: str, name: str | None = No
         )
 
 
+def feature_name(data: Dataset, j: int) -> str:
+    """The name of column j, or its number, from 1.
+
+    >>> feature_name(Dataset("a", [[0.0, 1.0]], [0]), 1)
+    'feature 2'
+    """
+    return data.features[j] if data.features is not None else f"feature {j + 1}"
+
+
 def dense_images(study: str, data: Dataset) -> tuple[Any, Any]:
     """Images as rows of a dense matrix, and their labels."""
     require_labelled(study, data, "vectors", "images")
     return dense(data.X, None), np.asarray(data.y)
+
+
+class ScaledSamples(NamedTuple):
+    """Samples with class codes, and the names of classes and features."""
+
+    X: Matrix  # shape: (n, d); columns have mean 0 and deviation 1
+    y: Codes  # shape: (n,)
+    names: tuple[str, ...]
+    features: tuple[str, ...]
+
+
+def scaled_samples(study: str, data: Dataset, seed: int) -> ScaledSamples:
+    """Up to 600 rows of classes with at least ten, by the up to 20 features that differ most, scaled."""
+    require_labelled(study, data, "vectors")
+    labels, counts = np.unique(np.asarray(data.y), return_counts=True)
+    labels = labels[counts >= FEWEST_ROWS]
+    if len(labels) < 2:
+        raise ExperimentError(
+            f"{study} needs two classes with {FEWEST_ROWS} rows; {data.name} has {len(labels)}"
+        )
+    kept = np.flatnonzero(np.isin(data.y, labels))
+    if len(kept) > MOST_ROWS:
+        kept = kept[subsample(np.asarray(data.y)[kept], MOST_ROWS, seed=seed)]
+    kept = np.random.default_rng(seed).permutation(kept)  # files are often sorted by class
+    names, codes = np.unique(np.asarray(data.y)[kept], return_inverse=True)
+    X = np.asarray(dense(data.X[kept], None), dtype=np.float64)
+    X = X - X.mean(axis=0)
+    varied = np.flatnonzero(X.std(axis=0) > 0)
+    if len(varied) < 2:
+        raise ExperimentError(
+            f"{study} needs two features that vary; {data.name} has {len(varied)}"
+        )
+    X = X[:, varied] / X[:, varied].std(axis=0)
+    chosen = most_different(X, codes, min(MOST_FEATURES, len(varied)))
+    features = tuple(feature_name(data, j) for j in varied[chosen].tolist())
+    return ScaledSamples(X[:, chosen], codes.astype(np.intp), tuple(map(str, names)), features)
+
+
+def most_different(X: Matrix, y: Codes, count: int) -> Codes:
+    """Features with the largest scatter of class means over that within classes, in their order.
+
+    >>> X = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 5.1], [0.0, 1.0, 7.0]])
+    >>> most_different(X, np.array([0, 0, 1]), 1)
+    array([2])
+    """
+    sizes = np.bincount(y).astype(np.float64)
+    means = np.stack([X[y == c].mean(axis=0) for c in range(len(sizes))])
+    between = sizes @ (means - X.mean(axis=0)) ** 2
+    within = np.maximum(((X - means[y]) ** 2).sum(axis=0), 1e-300)
+    return np.sort(np.argsort(-between / within, kind="stable")[:count])
 
 
 def split_images(

@@ -31,9 +31,6 @@ PART = "every classifier"
 OMITTED = ("random_state", "device")  # of the run and the machine, not of the classifier
 BLUE = "#0072b2"
 
-# Published test error %, 60,000 training rows; sources are in reference.md
-PUBLISHED = {"nearest neighbours": 3.1, "SVM, Gaussian": 1.47, "kernel perceptron, degree 4": 1.54}
-
 
 def classifiers(seed: int, device: str = "auto") -> dict[str, Any]:
     """Classifiers for pixels from 0 to 1, cheapest first."""
@@ -139,13 +136,11 @@ def page(results: Results) -> Page:
         f"{fits[first.model].seconds:.1f} s of training; {last.model} has the highest, "
         f"{100 * last.value:.2f} %."
     ]
-    published = PUBLISHED if data == "mnist" and not results.options["subsample"] else {}
     rows = []
     for row in tests:
         fit, error = fits[row.model], f"{100 * row.value:.2f}"
-        known = published.get(row.model)
-        rows.append((row.model, error, known, fit.seconds, row.seconds, fit.memory))
-    columns = ("classifier", "test error %", "published %", "fit s", "predict s", "memory, MiB")
+        rows.append((row.model, error, fit.seconds, row.seconds, fit.memory))
+    columns = ("classifier", "test error %", "fit s", "predict s", "memory, MiB")
     table = Table(columns, rows, "Memory is the growth of the process during training.")
     against_time = (
         "Test error against seconds of training, both logarithmic; numbers are ranks by error."

@@ -41,6 +41,11 @@ def steps(
     return [Step(f"{TRAJECTORY}: {rule}", partial(_trace, rule=rule, **terms)) for rule in RULES]
 
 
+def may_stop_early(max_iter: int | None) -> bool:
+    """Whether that many passes leave early stopping one that it can save."""
+    return max_iter is None or max_iter > STOP["min_iter"]
+
+
 def _trace(
     context: RunContext,
     rule: str,
@@ -114,7 +119,9 @@ def section(results: Results) -> Section:
                 name: np.array([r.value for r, p in own if r.metric == name])
                 for name in dict.fromkeys(r.metric for r, p in own if "pass" not in p)
             }
-            _draw(axes, curves, colour, degree, float(end["stop_pass"].mean()))
+            early = may_stop_early(results.options["max_iter"])
+            stop = float(end["stop_pass"].mean()) if early else None
+            _draw(axes, curves, colour, degree, stop)
             ends.append(_row_of_ends(rule, degree, end))
             passes += [
                 (rule, degree, number, *(f"{curves[name][number - 1]:.2f}" for name in CURVES))
@@ -126,13 +133,15 @@ def section(results: Results) -> Section:
     return _write(results, figure, ends, passes)
 
 
-def _draw(axes: Any, curves: dict[str, Any], colour: str, degree: int, stop: float) -> None:
+def _draw(axes: Any, curves: dict[str, Any], colour: str, degree: int, stop: float | None) -> None:
     held_out, train = curves["test_error"], curves["train_error"]
     numbers = np.arange(1, len(held_out) + 1)
     axes.plot(numbers, held_out, color=colour, linewidth=1.2, label=str(degree))
     shown = train > 0  # the axis is logarithmic
     axes.plot(numbers[shown], train[shown], color=colour, linewidth=0.9, linestyle=":")
-    axes.plot([stop], [np.interp(stop, numbers, held_out)], color=colour, marker="o", markersize=4)
+    if stop is not None:
+        error = np.interp(stop, numbers, held_out)
+        axes.plot([stop], [error], color=colour, marker="o", markersize=4)
 
 
 def _row_of_ends(rule: str, degree: int, end: dict[str, Any]) -> tuple[Any, ...]:
@@ -146,36 +155,50 @@ def _row_of_ends(rule: str, degree: int, end: dict[str, Any]) -> tuple[Any, ...]
     )
 
 
-def _write(results: Results, figure: Any, ends: list[Any], passes: list[Any]) -> Section:
-    splits = min(MOST_SPLITS, results.options["repeats"])
-    cost = [float(row[6]) for row in ends]
-    early = [float(row[2]) for row in ends]
-    late = [float(row[4]) for row in ends]
-    words = [
-        f"The hypothesis after each pass, on the first {splits} splits. Early stopping ends "
-        f"the passes when, from pass {STOP['min_iter']} on, the share of training rows predicted right "
-        f"just before they are learned from rises by less than {STOP['min_gain']}.",
+def _words_on_stopping(ends: list[Any]) -> list[str]:
+    cost, early, late = ([float(row[column]) for row in ends] for column in (6, 2, 4))
+    return [
+        f"Early stopping ends the passes when, from pass {STOP['min_iter']} on, the share of training rows "
+        f"predicted right just before they are learned from rises by less than {STOP['min_gain']}.",
         f"It ends after {np.mean(early):.1f} passes on average, in place of {np.mean(late):.1f}, and "
         f"changes the error on held-out rows by {np.mean(cost):+.2f} points on average, from "
         f"{min(cost):+.2f} to {max(cost):+.2f} by rule and degree.",
-        "The best pass is known only afterwards: it is chosen by the held-out rows themselves, so its "
-        "error is a lower limit, and no estimate.",
     ]
-    columns = (
-        *(
-            "rule",
-            "degree",
-            "stops after pass",
-            "error there %",
-            "ends after pass",
-            "error there %",
-        ),
-        *("stopping changes it by", "corrections saved", "best pass", "error there %"),
+
+
+def _write(results: Results, figure: Any, ends: list[Any], passes: list[Any]) -> Section:
+    splits = min(MOST_SPLITS, results.options["repeats"])
+    words = [f"The hypothesis after each pass, on the first {splits} splits."]
+    columns = [
+        "rule",
+        "degree",
+        "stops after pass",
+        "error there %",
+        "ends after pass",
+        "error there %",
+    ]
+    columns += ["stopping changes it by", "corrections saved", "best pass", "error there %"]
+    caption = (
+        "Error on held-out rows (lines) and training rows (dotted) after each pass, by degree; dots mark "
+        "where early stopping ends. A training error of 0 is not drawn."
+    )
+    if may_stop_early(results.options["max_iter"]):
+        words += _words_on_stopping(ends)
+    else:
+        words.append(
+            f"Early stopping waits for pass {STOP['min_iter']}: with at most {results.options['max_iter']} "
+            "passes it saves none, and nothing is said of it."
+        )
+        kept = (0, 1, 4, 5, 8, 9)
+        columns, ends = [columns[i] for i in kept], [[row[i] for i in kept] for row in ends]
+        caption = caption.replace("; dots mark where early stopping ends", "")
+    words.append(
+        "The best pass is known only afterwards: it is chosen by the held-out rows themselves, so its "
+        "error is a lower limit, and no estimate."
     )
     first = Picture(
         figure,
-        "Error on held-out rows (lines) and training rows (dotted) after each pass, by degree; dots mark "
-        "where early stopping ends. A training error of 0 is not drawn.",
+        caption,
         Table(columns, ends, f"Means over {splits} splits; errors on held-out rows."),
     )
     online = ("rule", "degree", "pass", "train error %", "held-out error %", "online error %")

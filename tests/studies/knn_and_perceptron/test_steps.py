@@ -20,6 +20,7 @@ from separatrix.studies.knn_and_perceptron.steps import (
     NAME,
     NEIGHBOURS,
     PERCEPTRON,
+    SHUFFLED,
     TEST_SIZE,
     experiment,
     train_by_pass,
@@ -86,6 +87,29 @@ def test_passes_one_by_one_are_one_fit():
     np.testing.assert_array_equal(found.model.coef_, whole.coef_)
     np.testing.assert_array_equal(found.mistakes[: whole.n_iter_], whole.mistakes_)
     assert found.accuracy[-1] == whole.score(part.X_test, part.y_test)
+
+
+def test_columns_matter_to_nearest_neighbours_as_far_as_the_error_rises_without_them(tmp_path):
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    np.savetxt(
+        tmp_path / "rows.csv", np.c_[X, X[:, 1] > 0], delimiter=",", header="a,b,c,y", comments=""
+    )
+    made = experiment(data=str(tmp_path / "rows.csv"), classifier="knn", k=5, repeats=2)
+    results = run(made, tmp_path / "run", progress=False)
+    rise = {
+        json.loads(row.parameters)["feature"]: row.value
+        for row in results.where(part=SHUFFLED, metric="error_rise")
+    }
+    assert set(rise) == {"a", "b", "c"}
+    assert rise["b"] > 0.2 > 0.1 > max(rise["a"], rise["c"])
+    titles = [section.title for section in page_of(results).sections]
+    assert "Which columns matter" in titles
+
+
+def test_a_score_of_0_predicts_the_first_of_two_classes_and_is_corrected_only_if_that_is_wrong():
+    X, y = np.eye(2), np.array([-1, 1])
+    found = train_by_pass(Dataset("two rows", X, y, X, y), 3)
+    assert found.mistakes.tolist() == [1, 1, 0]
 
 
 def test_a_clean_pass_ends_it_and_what_follows_is_as_it_was():
@@ -175,7 +199,7 @@ def test_more_neighbours_than_training_rows_are_refused(tmp_path):
 
 
 def test_panels_of_features_have_the_names_of_the_classes(iris):
-    features = page_of(iris).sections[-1].shows[0]
+    features = page_of(iris).sections[-2].shows[0]
     titles = [axes.get_title() for axes in features.figure.axes]
     assert titles == ["setosa", "versicolor", "virginica"]
     assert {row[0] for row in features.table.rows} == set(titles)

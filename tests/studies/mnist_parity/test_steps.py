@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 from tests.studies.quick_runs import quick_run
 
 from separatrix import SubgradientSVC, indicator
+from separatrix.data.dataset import Dataset
 from separatrix.errors import ParameterError
 from separatrix.experiments.steps import RunContext
 from separatrix.studies.mnist_parity import steps as mnist_parity
@@ -134,6 +135,20 @@ def test_given_constants_and_share_are_those_of_the_descent():
     np.testing.assert_array_equal(found.arrays["loss"], model.loss_curve_)
     params = json.loads(found.rows[0].parameters)
     assert (params["alpha"], params["eps"], params["mu"]) == (2e-5, 1e-3, 0.01)
+
+
+def test_a_given_share_is_held_out_from_all_models_also_where_there_is_a_test_part():
+    X, y = load_digits(return_X_y=True)
+    data = Dataset("both", X[:1000], y[:1000], X[1000:], y[1000:])
+    whole, half = (
+        mnist_parity._ParityStudy("both", [0], quick=False, seed=0, device="cpu", held_out=share)
+        for share in (None, 0.5)
+    )
+    images = whole._split_images(data)
+    assert (len(images.learn), len(images.train), len(images.test)) == (700, 1000, 797)
+    images = half._split_images(data)
+    assert (len(images.learn), len(images.train), len(images.test)) == (500, 500, 500)
+    np.testing.assert_array_equal(images.test, images.held)
 
 
 def test_a_kaggle_file_is_taken_as_it_comes(tmp_path):

@@ -17,13 +17,14 @@ from separatrix.errors import ParameterError
 from separatrix.estimators.base.device_support import device_support_blocks
 from separatrix.estimators.base.parameters import Estimator
 from separatrix.kernels.base import Kernel, Precomputed, device_kernel_refusal
+from separatrix.kernels.callables import callables_in
 from separatrix.kernels.gram.build import kernel_blocks
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.blocks import MEBIBYTE
 from separatrix.runtime.device import DevicePolicy, as_numpy, device_name, is_tensor, run_on
 from separatrix.runtime.threads import thread_count
-from separatrix.types import Codes
+from separatrix.types import Codes, Matrix, Vector
 
 MOST_MB = 2**40  # more than any machine has, and still a number of bytes
 LARGE_ROWS = 4096  # samples whose kernel matrix is large enough for a GPU
@@ -149,6 +150,25 @@ class KernelMachine(Estimator):
     def _resolve_kernel(self, X: Any) -> Kernel:
         """The kernel object that the parameters mean on samples X."""
         return resolve_kernel(type(self).__name__, self.kernel, X, **self._kernel_parameters())
+
+    def _has_feature_space(self) -> bool:
+        """Whether distances in the feature space of the kernel exist, as far as is known."""
+        kernel = getattr(self, "kernel_", self.kernel)
+        if isinstance(kernel, Kernel) and not (
+            kernel.positive_semidefinite or isinstance(kernel, Precomputed) or callables_in(kernel)
+        ):
+            raise AttributeError(f"{kernel!r} is not positive semidefinite: it has no distances")
+        return True
+
+    def _weight_norms(self, coef: Matrix) -> Vector:  # coef (s, p)
+        """|w| of each boundary in the feature space, (p,), from the coefficients of the support.
+
+        NaN where w'w is below 0: the kernel is not positive semidefinite.
+        """
+        vectors, squares = self.support_vectors_, np.zeros(coef.shape[1])
+        for rows, K in self._kernel_with_support(vectors, self.support_, vectors):
+            squares += np.einsum("sp,sp->p", K @ coef, coef[rows])
+        return np.sqrt(np.where(squares >= 0, squares, np.nan))
 
     def _training_policy(self, X: Any, *kernels: Kernel, owner: str | None = None) -> DevicePolicy:
         """Where to train on samples X under some kernels: on a GPU only if all of them can run there."""

@@ -101,6 +101,11 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         """Class of each sample, (n,)."""
         return self._predict_best("predict", X)
 
+    @property
+    def _class_at_zero(self) -> str:
+        rule: str = getattr(self, self._best_name)._class_at_zero
+        return rule
+
     def _predict_best(self, method: str, X: Any) -> Any:
         """The predictions of the best model, on the device that the parameters name now."""
         check_is_fitted(self)

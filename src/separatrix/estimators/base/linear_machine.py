@@ -17,7 +17,7 @@ from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, is_tensor, like
 from separatrix.runtime.sums import dense
 from separatrix.solvers.rows import score_rows
-from separatrix.types import Codes, Matrix, Vector
+from separatrix.types import Matrix, Vector
 
 BLOCK_BYTES = MEBIBYTE  # of samples and scores, which stay in the cache
 SMALL_PRODUCT = 2**16  # multiply-adds up to which loading compiled code is not worth it
@@ -43,7 +43,7 @@ class LinearMachine(Estimator):
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
         check_is_fitted(self)
-        codes = as_numpy(self._winners(self.decision_function(X)))
+        codes = as_numpy(winners(self.decision_function(X), self._class_at_zero))
         return like(self.classes_[codes], X)
 
     def signed_distance(self, X: Any) -> Matrix:
@@ -79,9 +79,6 @@ class LinearMachine(Estimator):
             F += self.intercept_[:, None]
             S[block] = F.T
         return S
-
-    def _winners(self, values: Matrix) -> Codes:
-        return winners(values)
 
 
 class SolvedMachine(LinearMachine):

@@ -1,9 +1,9 @@
 """From scores of binary problems to one class: votes, ties and argmax.
 
-Scores have one column for each problem of `solvers.decomposition.coding`. With two classes there is
-one, and the second class wins if it is above 0. Equal votes or scores go to the lowest class index, or,
-for votes, to the larger summed margin. Scores may be tensors on a GPU; so are the results then, but
-for class codes, which are copied back.
+Scores have one column for each problem of `solvers.decomposition.coding`. With two classes there is one,
+and the second class wins if it is above 0; at 0 the class that the estimator names in `_class_at_zero`.
+Equal votes or scores go to the lowest class index, or, for votes, to the larger summed margin. Scores may
+be tensors on a GPU; so are the results then, but for class codes, which are copied back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.special import expit, log_expit, log_softmax
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, as_tensor, is_tensor, like
 from separatrix.solvers.decomposition import coding, pairs
-from separatrix.types import Codes, Gram, Matrix
+from separatrix.types import Codes, Gram, Matrix, Vector
 
 TIES = ("lowest", "margin")
 GPU_BLOCK_BYTES = 2**28  # of scores on a GPU that are classified at a time
@@ -52,11 +52,6 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
 def _as_floats(values: Any) -> Any:
     """Flags or numbers as float64."""
     return values.double() if is_tensor(values) else values.astype(np.float64)
-
-
-def _as_codes(flags: Any) -> Any:
-    """Flags as class codes 0 and 1."""
-    return flags.long() if is_tensor(flags) else flags.astype(np.intp)
 
 
 def _by_class(values: Matrix, n_classes: int) -> Matrix:
@@ -93,28 +88,40 @@ def _device_of(values: Any) -> Any:
     return values.device if is_tensor(values) else None
 
 
-def winners(values: Matrix) -> Codes:
-    """Class codes of `decision_values`.
+def above_boundary(scores: Any, at_zero: str = "first") -> Any:
+    """Where scores of boundaries choose the second of two classes; of 0 `at_zero` names the class.
 
-    >>> winners(np.array([-1.0, 0.0, 0.5])).tolist()
-    [0, 0, 1]
+    >>> above_boundary(np.array([-1.0, 0.0, 0.5])).tolist()
+    [False, False, True]
+    >>> above_boundary(np.array([-1.0, 0.0, 0.5]), at_zero="second").tolist()
+    [False, True, True]
+    """
+    return scores >= 0 if at_zero == "second" else scores > 0
+
+
+def winners(values: Matrix, at_zero: str = "first") -> Codes:
+    """Class codes of `decision_values`; of two classes `at_zero` names the one of a score of 0.
+
+    >>> winners(np.array([-1.0, 0.0, 0.5]), at_zero="second").tolist()
+    [0, 1, 1]
     >>> winners(np.array([[2.0, 2.0, 1.0]])).tolist()
     [0]
     """
     if values.ndim == 1:
-        codes: Codes = _as_codes(values > 0)
+        flags = above_boundary(values, at_zero)
+        codes: Codes = flags.long() if is_tensor(flags) else flags.astype(np.intp)
         return codes
     best: Codes = values.argmax(axis=1)
     return best
 
 
-def combine_scores(S: Any, n_classes: int, scheme: str, ties: str) -> Any:
+def combine_scores(S: Any, n_classes: int, scheme: str, ties: str, at_zero: str = "first") -> Any:
     """Class codes from scores of binary problems, (n, p) -> (n,).
 
     >>> combine_scores(np.array([[1.0, 1.0, -0.5]]), 3, "ovo", "lowest").tolist()
     [0]
     """
-    return winners(decision_values(S, n_classes, scheme, ties))
+    return winners(decision_values(S, n_classes, scheme, ties), at_zero)
 
 
 def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:
@@ -131,10 +138,28 @@ def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> 
         S = S + (S == 0) * other
         order = like(order, S)
     if n_classes == 2:
-        codes: Codes = _as_codes(S[:, 0] >= 0)
-        return codes
+        return winners(S[:, 0], at_zero="second")
     values = decision_values(S, n_classes, scheme)
     return winners(values) if order is None else order[winners(values[:, order])]
+
+
+def boundary_distances(S: Matrix, norms: Vector, n_classes: int, *, paired: bool) -> Matrix:
+    """Signed distances |f| / |w| from scores at boundaries, (n, p), or (n,) of two classes.
+
+    With `paired` the boundaries are those of pairs, and the distance of a class, (n, k), is the least of
+    those to its own: above 0 where it wins them all, else minus the largest on the wrong side.
+
+    >>> boundary_distances(np.array([[1.0, 4.0, 2.0]]), np.array([1.0, 2.0, 1.0]), 3, paired=True)
+    array([[ 1., -1., -2.]])
+    """
+    D = S / np.where(norms == 0, 1.0, norms)  # NaN stays
+    if n_classes == 2 or not paired:
+        return D[:, 0] if n_classes == 2 else D
+    least = np.full((len(D), n_classes), np.inf)
+    for own, (first, second) in zip(D.T, pairs(n_classes), strict=True):
+        least[:, first] = np.minimum(least[:, first], own)
+        least[:, second] = np.minimum(least[:, second], -own)
+    return least
 
 
 def probabilities(values: Matrix) -> Matrix:
@@ -171,6 +196,7 @@ class RowsClassified(NamedTuple):
     scheme: str
     ties: str
     n_iter: int
+    at_zero: str = "first"
 
     def values(self, rows: Codes) -> Matrix:
         """Confidence in each class for some rows, (rows, k), or in the second of two, (rows,)."""
@@ -180,7 +206,7 @@ class RowsClassified(NamedTuple):
 
     def codes(self, rows: Codes) -> Codes:
         """The most confident class of some rows, (rows,)."""
-        return winners(self.values(rows))
+        return winners(self.values(rows), self.at_zero)
 
 
 class GpuPredictions(RowsClassified):
@@ -204,8 +230,8 @@ def gpu_predictions(
     scheme: str,
     ties: str,
 ) -> GpuPredictions:
-    """All rows, classified by one fit."""
-    codes = as_numpy(winners(decision_values(S, n_classes, scheme, ties)))
+    """All rows, classified by one fit of an estimator whose scores of 0 are the first class's."""
+    codes = as_numpy(combine_scores(S, n_classes, scheme, ties))
     return _with_codes(codes, S, n_classes, scheme, ties, n_iter)
 
 
@@ -220,8 +246,7 @@ def gpu_predictions_of_fits(
     fits, p, n = S.shape
     for part in row_blocks(fits, rows_that_fit(8 * p * n, GPU_BLOCK_BYTES)):
         flat = S[part].transpose(1, 2).reshape(-1, p)
-        values = decision_values(flat, n_classes, scheme, ties)
-        codes = as_numpy(winners(values)).reshape(-1, n)
+        codes = as_numpy(combine_scores(flat, n_classes, scheme, ties)).reshape(-1, n)
         for fit, own in zip(range(part.start, part.stop), codes, strict=True):
             yield _with_codes(own, S[fit].T, n_classes, scheme, ties, int(n_iter[fit]))
 

@@ -16,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.multiclass import above_boundary
 from separatrix.estimators.base.prepare import (
     Training,
     check_unchanged,
@@ -29,7 +30,7 @@ from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.solvers.perceptron.orders import shuffled
-from separatrix.solvers.perceptron.primal import PERCEPTRON, OnlineState, Pass, StepSize, pass_over
+from separatrix.solvers.perceptron.primal import OnlineState, Pass, StepSize, pass_over
 from separatrix.solvers.rows import CompiledRows, rows_of
 from separatrix.solvers.stopping import reason_to_stop
 from separatrix.types import Codes, Flags, Matrix, Signs, Vector
@@ -133,7 +134,8 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         return 0
 
     def _step_size(self, train: Training) -> StepSize:
-        return PERCEPTRON
+        """When a boundary is corrected, and by how much."""
+        raise NotImplementedError
 
     def _n_weights(self, n_classes: int) -> int:
         """p."""
@@ -270,7 +272,8 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         if self._rule == "argmax":
             return np.array([np.mean(S.argmax(axis=1) != train.y[held_out])])
         sides = coding(len(self.classes_), "ovr")[train.y[held_out]]
-        return np.asarray(np.mean((S > 0) != (sides > 0), axis=0))
+        at_zero = self._class_at_zero if S.shape[1] == 1 else "first"
+        return np.asarray(np.mean(above_boundary(S, at_zero) != (sides > 0), axis=0))
 
     def _learn_in_passes(self, n_blocks: int, one_pass: Callable[[Any, int], Any]) -> Self:
         """Learn by passes over blocks: `one_pass` gives a copy after one more `partial_fit` of each."""

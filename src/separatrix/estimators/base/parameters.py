@@ -31,6 +31,11 @@ class Estimator(BaseEstimator):
     _least_classes: ClassVar[int] = 2  # in y
     _least_weighted: ClassVar[int] = 2  # of those, with a weight above 0
 
+    @property
+    def _class_at_zero(self) -> str:
+        """Which of two classes a score of exactly 0 is predicted as: "first" or "second"."""
+        return "first"
+
     def _check_parameters(self) -> None:
         for parameter in fields(self):
             if "check" in parameter.metadata:

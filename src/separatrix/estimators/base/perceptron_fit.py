@@ -46,6 +46,11 @@ class PerceptronOptions(NamedTuple):
         """The coding of the binary problems."""
         return "ovr" if self.multi_class == "auto" else self.multi_class
 
+    @property
+    def at_zero(self) -> str:
+        """Which of two classes a score of 0 of one boundary is predicted as: Rosenblatt's sgn(0) is +1."""
+        return "second" if self.bias and self.multi_class != "argmax" else "first"
+
     def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
         """Coefficients of the support, (n, p): of the mean of all hypotheses, else of the last."""
         return averaged(log, n, p, n_steps) if self.predictor == "average" else last(log, n, p)
@@ -69,7 +74,8 @@ class PerceptronOptions(NamedTuple):
             return S + like(square * alpha.sum(axis=0), K) if square else S
         K = as_numpy(K) + square if square else as_numpy(K)
         if self.predictor == "vote":
-            return votes(K, log, p, n_steps, by_argmax=self.corrects_by_argmax(p))
+            by_argmax = self.corrects_by_argmax(p)
+            return votes(K, log, p, n_steps, by_argmax=by_argmax, at_zero=self.at_zero)
         return at_steps(K, log, p, rng.integers(max(1, n_steps), size=len(K)))
 
     def corrects_by_argmax(self, p: int) -> bool:
@@ -86,6 +92,7 @@ class PerceptronOptions(NamedTuple):
         if self.corrects_by_argmax(self.n_boundaries(n_classes)):
             return PassRule("argmax", *limits, square=square)
         terms: dict[str, Any] = {"n_classes": n_classes, "scheme": self.scheme, "ties": self.ties}
+        terms["at_zero"] = self.at_zero
         return PassRule("signs", *limits, partial(combine_scores, **terms), square)
 
     def square_of(self, gram: Gram, rows: Codes) -> float:

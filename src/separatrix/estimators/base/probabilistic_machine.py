@@ -65,7 +65,8 @@ class ProbabilisticKernelMachine(CallbackSupportMixin, TakesTensors, SupportSum)
     def predict(self, X: Any) -> Any:
         """Most likely class of each sample, (n,); the first among equals."""
         require_fitted(self)
-        return like(self.classes_[winners(as_numpy(self.decision_function(X)))], X)
+        values = as_numpy(self.decision_function(X))
+        return like(self.classes_[winners(values, self._class_at_zero)], X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k)."""

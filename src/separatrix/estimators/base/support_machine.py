@@ -104,6 +104,10 @@ class SupportMachine(SupportSum):
         return SupportTerms(*(like(part, X) for part in parts))
 
     @property
+    def _class_at_zero(self) -> str:
+        return "second"  # as LIBSVM's vote
+
+    @property
     def _method(self) -> str | None:
         """The calibration method, or None without probabilities."""
         if self.calibration is None and self.probability not in (False, "deprecated"):

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import weight_norms
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
+from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified, boundary_distances
 from separatrix.estimators.base.parameters import (
     choice,
     flag,
@@ -53,7 +53,7 @@ from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import n_boundaries
 from separatrix.solvers.svm.problem import SvmFit
 from separatrix.solvers.svm.stacked import FitNumbers, StackedFits
-from separatrix.types import Codes, DeviceMatrix, Matrix
+from separatrix.types import Codes, DeviceMatrix, Matrix, Vector
 from separatrix.validation import require_flag
 
 HOLD_BELOW = 4096  # samples whose kernel matrix takes no time worth limiting
@@ -157,7 +157,8 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
             support = Support.of(fits, n_classes, self.multi_class, segments=gram.segments)
             S = support.scores_of(gram, np.arange(len(y)))
             n_iter = int(FitNumbers.of(fits).steps.max())
-            yield RowsClassified(S, n_classes, self.multi_class, "lowest", n_iter)
+            how = (n_classes, self.multi_class, "lowest", n_iter, self._class_at_zero)
+            yield RowsClassified(S, *how)
 
     def training_margins(self) -> tuple[Matrix, Matrix]:
         """Margin y f(x) and slack max(0, 1 - y f(x)) of every training row, each (n, p).
@@ -173,23 +174,28 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
             margins = margins[:, 0]
         return margins, np.maximum(0.0, 1.0 - margins)
 
-    @available_if(lambda self: self._require_linear("signed_distance"))
+    @available_if(lambda self: self._has_feature_space())
     def signed_distance(self, X: Any) -> Any:
-        """Distance to each boundary of a linear kernel, (<w, x> + b) / |w|: (n, p), or (n,) of two classes.
+        """Signed distance to the boundary in the feature space, |f| / |w|, shaped as `decision_function`.
 
-        Positive on the side of the second of two classes, of a pair's first class, or of a class
-        against the rest.
+        Of two classes (n,), positive on the side of the second. Where pairs vote, of each class the least
+        distance to its boundaries, (n, k): positive if it wins them all. At each boundary: with
+        multi_class="ovr", (n, k), or decision_function_shape="ovo", (n, k (k - 1) / 2), positive on the
+        side of a pair's first class. NaN if a'Ka is below 0: the kernel is not positive semidefinite.
         """
-        S = as_numpy(self.boundary_scores(X))
-        norms = weight_norms(self.coef_)
-        distances = S / np.where(norms > 0, norms, 1.0)
-        return like(distances[:, 0] if len(self.classes_) == 2 else distances, X)
+        paired = self.multi_class == "ovo" and self.decision_function_shape == "ovr"
+        S, k = as_numpy(self.boundary_scores(X)), len(self.classes_)
+        return like(boundary_distances(S, self._norms(), k, paired=paired), X)
 
-    def _require_linear(self, what: str) -> bool:
-        kernel = getattr(self, "kernel_", self.kernel)
-        if kernel != "linear" and not isinstance(kernel, Linear):
-            raise AttributeError(f"{what} is only available when using a linear kernel")
-        return True
+    def _norms(self) -> Vector:
+        """|w| of each boundary, (p,): of the weights, of the fit, or in its absence of the support."""
+        if isinstance(self.kernel_, Linear):
+            return weight_norms(self.coef_)
+        widths = self.__dict__.get("margin_width_")
+        if widths is None:
+            return self._weight_norms(self._support.columns().T)
+        exists = np.isfinite(widths) | self.kernel_.positive_semidefinite
+        return np.where(exists, 2.0 / widths, np.nan)
 
     def _options(self) -> SvcOptions:
         """The parameters of the fit; C and nu are those of the class."""

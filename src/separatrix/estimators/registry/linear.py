@@ -248,7 +248,11 @@ PERCEPTRON = EstimatorRecord(
         steps="mistakes",
         limits=("time_limit",),
     ),
-    variants=("Perceptron(multi_class='auto')", "Perceptron(multi_class='argmax')"),
+    variants=(
+        "Perceptron(multi_class='auto')",
+        "Perceptron(multi_class='argmax')",
+        "Perceptron(zero='negative')",
+    ),
     endless=("Perceptron(max_iter=10**7, tol=None)",),
     expected_failures=ORDER_DEPENDENT,
 )

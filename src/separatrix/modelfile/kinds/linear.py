@@ -197,6 +197,7 @@ KINDS = {
             **f.arrays(learning_curve_="f8 m any", boundary_curve_="f8 m any"),
         },
         optional="_radius mistake_bound_ learning_curve_ boundary_curve_",
+        later="zero",
         pack=_pack_perceptron,
         unpack=_unpack_perceptron,
         check=_check_perceptron,

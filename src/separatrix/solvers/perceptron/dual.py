@@ -1,7 +1,7 @@
 """Rosenblatt's perceptron in its primal and dual forms, which make the same mistakes.
 
 Both start from zero, meet rows in order, and treat y f(x) <= 0 as a mistake. The bias moves by R^2.
-Predictions use sgn(0) = +1 (see `docs/perceptrons.md` for the conventions of each text).
+Predictions use sgn(0) = +1 (see `docs/ties.md` for the conventions of each text).
 
 Symbols: w weights, b bias, eta learning rate, R radius, alpha mistakes on each row, k mistakes.
 """

@@ -66,18 +66,24 @@ def averaged(mistakes: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
 
 
 def votes(
-    K: Matrix, mistakes: Mistakes, p: int, n_steps: int, *, by_argmax: bool
+    K: Matrix,
+    mistakes: Mistakes,
+    p: int,
+    n_steps: int,
+    *,
+    by_argmax: bool,
+    at_zero: str = "first",
 ) -> Matrix:  # K (m, s): new samples with the rows that mistakes count in
     """Share of the hypotheses on each side, (m, p).
 
-    Signs: the mean of sign(score), a score of 0 counting as -1. Argmax: the share of hypotheses in
-    which the class has the highest score.
+    Signs: the mean of sign(score), a score of 0 counting as -1, or at the boundary of two classes as
+    `at_zero` says. Argmax: the share of hypotheses in which the class has the highest score.
     """
     tally = np.zeros((len(K), p))
     if by_argmax:
         _vote_argmax(K, mistakes, n_steps, tally)
     else:
-        _vote_signs(K, mistakes, n_steps, tally)
+        _vote_signs(K, mistakes, n_steps, p == 1 and at_zero == "second", tally)
     return tally / max(1, n_steps)
 
 
@@ -89,7 +95,9 @@ def at_steps(K: Matrix, mistakes: Mistakes, p: int, steps: Codes) -> Matrix:
 
 
 @njit(cache=True, nogil=True)
-def _vote_signs(K: Matrix, mistakes: Mistakes, n_steps: int, tally: Matrix) -> None:
+def _vote_signs(
+    K: Matrix, mistakes: Mistakes, n_steps: int, zero_is_above: bool, tally: Matrix
+) -> None:
     rows, columns, deltas, steps = mistakes
     score = np.zeros(tally.shape[1])
     since = np.zeros(tally.shape[1], dtype=np.intp)
@@ -99,12 +107,14 @@ def _vote_signs(K: Matrix, mistakes: Mistakes, n_steps: int, tally: Matrix) -> N
         for event in range(len(rows)):
             c = columns[event]
             survived = steps[event] - since[c]
-            tally[i, c] += survived if score[c] > 0 else -survived
+            above = score[c] > 0 or (zero_is_above and score[c] == 0)
+            tally[i, c] += survived if above else -survived
             since[c] = steps[event]
             score[c] += deltas[event] * K[i, rows[event]]
         for c in range(len(score)):
             survived = n_steps - since[c]
-            tally[i, c] += survived if score[c] > 0 else -survived
+            above = score[c] > 0 or (zero_is_above and score[c] == 0)
+            tally[i, c] += survived if above else -survived
 
 
 @njit(cache=True, nogil=True)

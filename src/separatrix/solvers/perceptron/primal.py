@@ -39,14 +39,17 @@ class OnlineState(NamedTuple):
 class StepSize(NamedTuple):
     """When a boundary is corrected, and by how much of an example times its rate.
 
-    The perceptron corrects a score of at most 0 by all of it. A passive-aggressive learner corrects a
-    score below 1 by min(cap, loss / (|x|^2 + slack)): just enough for a loss of 0, if neither binds.
+    The perceptron corrects t s < 0 by all of it, and a score s of 0 too; with `negative_at_zero` that
+    score predicts t = -1, and is corrected where t = +1. A passive-aggressive learner corrects t s < 1 by
+    min(cap, loss / (|x|^2 + slack)): just enough for a loss of 0, if neither binds.
     """
 
     margin: float = 0.0
     cap: float = np.inf
     slack: float = 0.0
     norms: Vector = np.empty(0)  # shape: (n,); |x|^2, or empty for the perceptron
+    negative_at_zero: bool = False
+    predicts_at_zero: int = -1  # the side of a score of 0 where predictions are counted
 
 
 PERCEPTRON = StepSize()
@@ -83,7 +86,8 @@ def pass_over(
     """Meet the examples in order once, correcting at every mistake.
 
     Problem
-        signs:   t_ic (<w_c, x_i> + b_c) > margin for every example i and boundary c
+        signs:   t_ic (<w_c, x_i> + b_c) > margin for every example i and boundary c; with
+                 `step.negative_at_zero` equality will do where t_ic = -1
         argmax:  <w_c, x_i> + b_c is largest at the class of i, for every example i
 
     Given
@@ -168,9 +172,14 @@ def _pass(
             if c == 0 or score > best:
                 best, leader = score, c
             loss = margin - sides[i, c] * score
+            zero_is_mistake = sides[i, c] > 0 or not step.negative_at_zero
             if by_argmax:
                 scores[c] = score
-            elif (loss > 0 or (loss == 0 and margin == 0)) and active[c] and sides[i, c] != 0:
+            elif (
+                (loss > 0 or (loss == 0 and margin == 0 and zero_is_mistake))
+                and active[c]
+                and sides[i, c] != 0
+            ):
                 mistaken = True
                 losses[c] += loss
                 delta = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
@@ -203,7 +212,8 @@ def _pass(
                         log_deltas[count] = delta
                         count += 1
         elif len(b) == 1:
-            misclassified += (best > 0) != (sides[i, 0] > 0)
+            above = best > 0 or (best == 0 and step.predicts_at_zero > 0)
+            misclassified += above != (sides[i, 0] > 0)
         else:
             misclassified += sides[i, leader] <= 0
         wrong += mistaken

@@ -10,6 +10,7 @@ import numpy as np
 from separatrix.experiments.steps import Results
 from separatrix.plots.figures import COLOURS, INK, MARKERS, SCORES, new_axes, write_cells
 from separatrix.report.page import Page, Picture, Section, Shows, Table
+from separatrix.studies.inputs import MOST_FEATURES, MOST_ROWS
 from separatrix.studies.kernel_methods import steps
 from separatrix.studies.kernel_methods.steps import BOUND, DEFINITE, FORMS, MAP, OBJECTS, SEQUENCES
 from separatrix.studies.views import metric_values, row_params, study_page
@@ -37,8 +38,37 @@ def page(results: Results) -> Page:
         f"Inner products of the degree-2 map equal the kernel to {error:.0e} of its largest value, and "
         "the 3 x 3 similarities of three sequences hold the same information as their word counts.",
     ]
+    given = results.options["data"]
+    if given is not None:
+        summary.append(
+            f"{given}: up to {MOST_ROWS} rows and the {MOST_FEATURES} features that differ most between "
+            "the classes, scaled to a deviation of 1, in multiples of 1/64 where forms are compared; the "
+            f"first class is against the others. {_judge_given(results)}"
+        )
     parts = (_forms, _bound, _map, _definite, _oligonucleotides, _objects)
-    return study_page(results, summary, [section(results) for section in parts])
+    title = results.title if given is None else f"{results.title}, on {given}"
+    return study_page(results, summary, [section(results) for section in parts], title)
+
+
+def _judge_given(results: Results) -> str:
+    """What holds on the given data, and what does not."""
+    given = results.options["data"]
+    forms, mapped = (metric_values(results, part=part, data=given) for part in (FORMS, MAP))
+    claims = {
+        "the primal and the dual perceptron make the same mistakes": bool(forms["same_mistakes"]),
+        f"a line separates them within {steps.GIVEN_PASSES} passes": bool(forms["clean_pass"]),
+        "the map and the kernel make the same mistakes": bool(mapped["same_mistakes"]),
+    }
+    bound = metric_values(results, part=BOUND, data=given)
+    claims["a Gaussian separates them, with mistakes within (2R/γ)²"] = bool(
+        bound and bound["mistakes"] <= bound["bound"]
+    )
+    holds, fails = (
+        [text for text, held in claims.items() if held is wanted] for wanted in (True, False)
+    )
+    said = [f"It holds that {'; that '.join(holds)}."] if holds else []
+    said += [f"It does not hold that {'; that '.join(fails)}."] if fails else []
+    return " ".join(said)
 
 
 def _forms(results: Results) -> Section:
@@ -70,7 +100,7 @@ def _bound(results: Results) -> Section:
     for row in results.where(part=BOUND):
         params = row_params(row)
         kernel, margin = params.get("kernel"), params.get("margin")
-        name = f"circle, {kernel}" if kernel else f"margin at least {margin:g}"
+        name = f"{row.data}, {kernel}" if kernel else f"margin at least {margin:g}"
         found.setdefault(name, {"mistakes": [], "bound": []})[row.metric].append(row.value)
     figure, axes = new_axes(5.2, 3.8)
     for i, (name, values) in enumerate(found.items()):
@@ -115,7 +145,7 @@ def _map(results: Results) -> Section:
     metrics = ("features", "mapped_features", "relative_difference", *MISTAKE_METRICS)
     paragraphs = [
         "The map (x1², x2², √2 x1 x2) has inner products ⟨x, z⟩². So the perceptron on mapped samples "
-        "and the one on the kernel matrix learn the same; with 64 pixels the map already has 2080 "
+        "and the one on the kernel matrix learn the same; of 64 features the map already has 2080 "
         "coordinates, while the size of the matrix does not change."
     ]
     caption = "A circle in the plane becomes a line between squared coordinates."
@@ -125,6 +155,8 @@ def _map(results: Results) -> Section:
 
 def _definite(results: Results) -> Section:
     found = results.arrays[DEFINITE]
+    data = results.options["data"] or "digits"
+    scale = "pixels from 0 to 1" if data == "digits" else "scaled to a deviation of 1"
     by_kernel: dict[str, dict[str, float]] = {}
     for row in results.where(part=DEFINITE):
         by_kernel.setdefault(row_params(row)["kernel"], {})[row.metric] = row.value
@@ -142,17 +174,20 @@ def _definite(results: Results) -> Section:
             )
             for name, values in by_kernel.items()
         ],
-        f"Matrices of {found['spectra'].shape[1]} digits, pixels from 0 to 1.",
+        f"Matrices of {found['spectra'].shape[1]} samples of {data}, {scale}.",
     )
+    sigmoid = next(values for name, values in by_kernel.items() if name.startswith("Sigmoid"))
+    here = "one of its eigenvalues is negative, and the embedding rejects it"
+    if sigmoid["positive_semidefinite"]:
+        here = "though on these samples none of its eigenvalues is negative"
     figure = _draw_spectra(list(by_kernel), found)
     paragraphs = [
         "A matrix holds inner products if no eigenvalue is negative; its eigenvectors then give vectors F "
-        "with F F' = K, the feature space of these samples. The sigmoid is not such a kernel: one of its "
-        "eigenvalues is negative, and the embedding rejects it.",
+        f"with F F' = K, the feature space of these samples. The sigmoid is not such a kernel: {here}.",
         "The Gaussian is exp(-|x - z|²/2σ), with σ and not its square.",
     ]
     caption = (
-        "Left: eigenvalues of each matrix, clipped at the lower edge. Right: digits on the first two "
+        "Left: eigenvalues of each matrix, clipped at the lower edge. Right: samples on the first two "
         "axes of the Gaussian's centred feature space."
     )
     return Section("Positive semi-definite, or not", paragraphs, [Picture(figure, caption, table)])
@@ -175,7 +210,7 @@ def _draw_spectra(kernels: list[str], found: Mapping[str, Any]) -> Figure:
         right.scatter(own[:, 0], own[:, 1], s=14, label=str(digit), linewidths=0, **style)
     right.set(xlabel="first axis", ylabel="second axis")
     where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-    right.legend(fontsize=7, title="digit", title_fontsize=7, frameon=False, **where)
+    right.legend(fontsize=7, title="class", title_fontsize=7, frameon=False, **where)
     return figure
 
 
@@ -268,7 +303,7 @@ def _objects(results: Results) -> Section:
         "objects that both predict alike."
     ]
     missing = [kind for kind in steps.OBJECT_TYPES if kind.name not in kinds]
-    if missing:
+    if missing and results.options["data"] is None:
         names = " and ".join(f"{kind.name} ({kind.data})" for kind in missing)
         paragraphs.append(
             f"Left out of this quick run because the data are not available: {names}."

@@ -11,10 +11,13 @@ import numpy as np
 
 from separatrix import SVC, KernelPerceptron, kernels
 from separatrix.data.catalogue import TO_DOWNLOAD, state
+from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
+from separatrix.data.splits import subsample
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.kernels import Gaussian, Kernel, Linear, Normalized, Polynomial, Spectrum
 from separatrix.solvers.perceptron.dual import mistake_bound, solve_dual, solve_primal
+from separatrix.studies.inputs import ScaledSamples, scaled_samples
 from separatrix.types import Matrix, Signs
 
 NAME = "kernel-methods"
@@ -27,6 +30,7 @@ OBJECTS = "6 one matrix for each kind"
 SYNTHETIC = "made up"
 GRID = 64  # synthetic coordinates are multiples of 1 / GRID
 PASSES = 100_000
+GIVEN_PASSES = 200  # over given data
 MARGINS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 HARD = 1e6  # C of a hard-margin SVM
 SIGMA = 8.0  # of exp(-|x - z|^2 / (2 sigma)), not its square
@@ -63,12 +67,15 @@ OBJECT_TYPES = (
 )
 
 
-def experiment(*, quick: bool = False, seed: int = 0) -> Experiment:
+def experiment(*, quick: bool = False, seed: int = 0, data: str | None = None) -> Experiment:
     """Primal and dual, the mistake bound, the degree-2 map, definiteness, and objects as a matrix.
 
     A quick run has fewer draws and digits, and no object type whose data would have to be downloaded.
+    Given `data` take the place of iris, digits and all objects: up to 600 rows and the 20 features that
+    differ most between the classes, scaled; the first class is against the others where there are two.
     """
     types = [one for one in OBJECT_TYPES if not quick or state(one.data) != TO_DOWNLOAD]
+    types = types if data is None else [ObjectType("vectors", data, np.asarray, Gaussian(0.05))]
     steps = [
         Step(FORMS, compare_forms),
         Step(BOUND, check_bound),
@@ -77,9 +84,9 @@ def experiment(*, quick: bool = False, seed: int = 0) -> Experiment:
         Step(OLIGONUCLEOTIDES, compare_sequences),
         *(Step(f"{OBJECTS}: {one.name}", partial(classify, kind=one)) for one in types),
     ]
-    options = {"quick": quick, "seed": seed}
-    data = tuple(one.data for one in types)
-    return Experiment(NAME, "Kernel methods, claim by claim", options, data, steps)
+    options = {"quick": quick, "seed": seed, "data": data}
+    names = tuple(one.data for one in types)
+    return Experiment(NAME, "Kernel methods, claim by claim", options, names, steps, find)
 
 
 def word_counts(sequence: str, length: int = WORD) -> Any:  # shape: (4 ** length,)
@@ -101,16 +108,11 @@ def compare_forms(context: RunContext) -> StepResult:
     """Rosenblatt's algorithm on vectors (primal) and on inner products alone (dual)."""
     rows: list[Row] = []
     arrays: dict[str, Any] = {}
-    iris, digits = context.data("iris"), context.data("digits")
-    few = np.flatnonzero(digits.y <= 1)
-    problems = [
-        separable(np.random.default_rng(context.options["seed"]), n=60, margin=0.125),
-        BinaryProblem("iris", np.round(10 * np.asarray(iris.X)), _signs(iris.y == 0)),
-        BinaryProblem("digits", np.asarray(digits.X)[few], _signs(digits.y[few] == 0)),
-    ]
-    for data, X, y in problems:
-        primal = solve_primal(X, y, max_iter=PASSES)
-        dual = solve_dual(X @ X.T, y, max_iter=PASSES)
+    rng = np.random.default_rng(context.options["seed"])
+    for data, X, y in [separable(rng, n=60, margin=0.125), *_own_problems(context)]:
+        limit = _most_passes(context, data)
+        primal = solve_primal(X, y, max_iter=limit)
+        dual = solve_dual(X @ X.T, y, max_iter=limit)
         values = {
             "samples": len(y),
             "primal_mistakes": len(primal.mistakes),
@@ -121,7 +123,7 @@ def compare_forms(context: RunContext) -> StepResult:
             "clean_pass": primal.clean and dual.clean,
         }
         rows += metric_rows(FORMS, data, "Rosenblatt", values)
-        name = data.replace(" ", "_")
+        name = "given" if data == context.options["data"] else data.replace(" ", "_")
         arrays[f"{name}_primal"], arrays[f"{name}_dual"] = primal.mistakes, dual.mistakes
         if data == SYNTHETIC:
             arrays |= {"X": X, "y": y, "w": primal.w, "b": np.array([primal.b])}
@@ -146,19 +148,30 @@ def check_bound(context: RunContext) -> StepResult:
         rows += metric_rows(
             BOUND, ring.data, "kernel Rosenblatt", values, split=draw, kernel=repr(kernel)
         )
+    if context.options["data"] is not None:
+        (own,) = _own_problems(context)
+        values = _feature_space_bound(own.X, own.y, kernel)
+        if np.isfinite(values["bound"]):  # the classes can be separated
+            rows += metric_rows(
+                BOUND, own.data, "kernel Rosenblatt", values, split=0, kernel=repr(kernel)
+            )
     return StepResult(rows)
 
 
 def check_map(context: RunContext) -> StepResult:
     """Products of (x1^2, x2^2, sqrt2 x1 x2) are <x, z>^2, so the kernel learns the same."""
     rows: list[Row] = []
-    digits = _first_digits(context)
+    digits = _few_samples(context)
     ring = circle(np.random.default_rng(context.options["seed"]), n=100)
     arrays: dict[str, Any] = {"X": ring.X, "y": ring.y, "mapped": kernels.quadratic_map(ring.X)}
-    for data, X, y in (ring, BinaryProblem("digits", digits.X, _signs(digits.y % 2 == 0))):
+    own = BinaryProblem("digits", digits.X, _signs(digits.y % 2 == 0))
+    if context.options["data"] is not None:
+        (own,) = _own_problems(context)
+    for data, X, y in (ring, own):
         mapped, K = kernels.quadratic_map(X), Polynomial(2).block(X, X)
-        primal = solve_primal(mapped, y, max_iter=PASSES)
-        dual = solve_dual(K, y, max_iter=PASSES)
+        limit = _most_passes(context, data)
+        primal = solve_primal(mapped, y, max_iter=limit)
+        dual = solve_dual(K, y, max_iter=limit)
         values = {
             "features": X.shape[1],
             "mapped_features": mapped.shape[1],
@@ -175,8 +188,8 @@ def check_map(context: RunContext) -> StepResult:
 
 def check_definite(context: RunContext) -> StepResult:
     """Eigenvalues of the matrix of each kernel, and vectors whose products are that matrix."""
-    digits = _first_digits(context)
-    X = digits.X / 16.0
+    digits = _few_samples(context)
+    X = digits.X if context.options["data"] else digits.X / 16.0
     gaussian = Gaussian.from_variance(SIGMA)
     tried = (
         *(Linear(), Polynomial(2), Polynomial(3), gaussian),
@@ -196,7 +209,7 @@ def check_definite(context: RunContext) -> StepResult:
             F = kernels.eigen_embedding(K, tol=1e-12)
             values["dimensions"] = F.shape[1]
             values["embedding_error"] = np.abs(F @ F.T - K).max() / np.abs(K).max()
-        rows += metric_rows(DEFINITE, "digits", "kernel matrix", values, kernel=repr(kernel))
+        rows += metric_rows(DEFINITE, digits.name, "kernel matrix", values, kernel=repr(kernel))
         spectra.append(eigenvalues)
     K = _symmetric(gaussian, X)
     centre = np.eye(len(K)) - 1.0 / len(K)
@@ -233,8 +246,11 @@ def compare_sequences(_context: RunContext) -> StepResult:
 
 def classify(context: RunContext, kind: ObjectType) -> StepResult:
     """Estimators trained on objects with a kernel, and on the precomputed n x n matrix."""
-    data = context.data(kind.data)
-    objects, y = kind.objects(data), np.asarray(data.y)
+    if context.options["data"] is None:
+        data = context.data(kind.data)
+        objects, y = kind.objects(data), np.asarray(data.y)
+    else:
+        objects, y = _given(context)[:2]
     rng = np.random.default_rng(context.options["seed"])
     order = rng.permutation(len(y))[: 3 * _digit_count(context)]
     train, test = np.split(order, [2 * len(order) // 3])
@@ -256,8 +272,38 @@ def classify(context: RunContext, kind: ObjectType) -> StepResult:
     return StepResult(rows, {"matrix": kind.kernel.block(drawn, drawn), "labels": codes[few]})
 
 
-def _first_digits(context: RunContext) -> Dataset:
-    digits, n = context.data("digits"), _digit_count(context)
+def _given(context: RunContext) -> ScaledSamples:
+    """The given data, made once."""
+    name, seed = context.options["data"], context.options["seed"]
+    return context.shared("given", lambda: scaled_samples(NAME, context.data(name), seed))
+
+
+def _own_problems(context: RunContext) -> list[BinaryProblem]:
+    """Two classes of real samples, in integers or multiples of 1 / GRID, so that sums are exact."""
+    if context.options["data"] is not None:
+        own = _few_samples(context)
+        X = np.round(GRID * own.X) / GRID
+        return [BinaryProblem(own.name, X, _signs(own.y == 0))]
+    iris, digits = context.data("iris"), context.data("digits")
+    few = np.flatnonzero(digits.y <= 1)
+    return [
+        BinaryProblem("iris", np.round(10 * np.asarray(iris.X)), _signs(iris.y == 0)),
+        BinaryProblem("digits", np.asarray(digits.X)[few], _signs(digits.y[few] == 0)),
+    ]
+
+
+def _most_passes(context: RunContext, data: str) -> int:
+    """Of given data, which need not be separable, few."""
+    return GIVEN_PASSES if data == context.options["data"] else PASSES
+
+
+def _few_samples(context: RunContext) -> Dataset:
+    n = _digit_count(context)
+    if context.options["data"] is not None:
+        own = _given(context)
+        few = subsample(own.y, min(n, len(own.y)), seed=context.options["seed"])
+        return Dataset(context.options["data"], own.X[few], own.y[few])
+    digits = context.data("digits")
     return Dataset("digits", np.asarray(digits.X)[:n], np.asarray(digits.y)[:n])
 
 
@@ -288,6 +334,8 @@ def _feature_space_bound(X: Matrix, y: Signs, kernel: Kernel) -> dict[str, float
     svm = SVC(C=HARD, kernel=kernel, tol=1e-4).fit(X, y)
     norm = 2.0 / float(svm.margin_width_[0])
     gamma = float((y * svm.decision_function(X)).min()) / norm
+    if gamma <= 0:
+        return {"mistakes": np.inf, "bound": np.inf}
     mistakes = len(solve_dual(K, y, max_iter=PASSES).mistakes)
     return {"mistakes": mistakes, "bound": 4.0 * float(np.diagonal(K).max()) / gamma**2}
 

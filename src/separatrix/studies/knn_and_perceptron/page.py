@@ -6,17 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.evaluation.importance import Importance
 from separatrix.experiments.steps import Results
 from separatrix.plots.figures import COLOURS, INK, new_axes
 from separatrix.plots.neighbor_curves import BAND, plot_k
 from separatrix.report.comparison_pictures import shorten_name
+from separatrix.report.data_section import importance_section
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.knn_and_perceptron import steps
-from separatrix.studies.knn_and_perceptron.steps import DATA, FEATURES, NEIGHBOURS, PERCEPTRON
+from separatrix.studies.knn_and_perceptron.steps import (
+    DATA,
+    FEATURES,
+    NEIGHBOURS,
+    PERCEPTRON,
+    SHUFFLED,
+)
 from separatrix.studies.views import format_spread, metric_values, params_of, row_params, study_page
 
-# by k, as the original project reports; of 27,780, Euclidean, a4a
-PUBLISHED_ERRORS = {1: 5937, 41: 4626}
 MOST_PANELS, PANEL_COLUMNS = 10, 3
 LONGEST_NAME = 28
 
@@ -36,6 +42,7 @@ def page(results: Results) -> Page:
     if PERCEPTRON in ran:
         summary.append(_summarize_perceptron(results))
         sections += [_passes(results), _features(results)]
+    sections += filter(None, [_shuffled(results)])
     title = f"{results.title} on {results.options['data']}"
     return study_page(results, summary, sections, title)
 
@@ -93,8 +100,6 @@ def _one_k(results: Results, counts: dict[str, float]) -> Section:
     }
     errors = results.values(part=NEIGHBOURS, metric="test_errors")
     k, distance = results.options["k"], results.options["distance"]
-    known = PUBLISHED_ERRORS.get(k) if _is_published(results, counts) else None
-    reported = "" if known is None else f", the original project reports {known}"
     figure, axes = new_axes(6.4, 1.9)
     means = [100 * found.mean() for found in values.values()]
     spread = [100 * found.std() for found in values.values()] if splits > 1 else None
@@ -106,7 +111,7 @@ def _one_k(results: Results, counts: dict[str, float]) -> Section:
     table = Table(("rows", "accuracy"), rows, _count_splits(splits))
     words = [
         f"k = {k}, {distance} distance: {errors.mean():g} errors on {counts['test_rows']:.0f} held-out "
-        f"rows{reported}. On its own training rows each row is its own nearest neighbour, so that "
+        "rows. On its own training rows each row is its own nearest neighbour, so that "
         "accuracy says little; leave-one-out removes it."
     ]
     caption = f"Accuracy with k = {k}."
@@ -135,13 +140,11 @@ def _neighbors(results: Results, counts: dict[str, float]) -> Section:
             format_spread(arrays["test"][:, k], 4),
             format_spread(arrays["left_out"][:, k], 4),
             float(errors[:, k].mean()),
-            PUBLISHED_ERRORS.get(k + 1) if _is_published(results, counts) else None,
         )
         for k in range(k_max)
     ]
-    columns = ["k", "test accuracy", "leave-one-out accuracy", "test errors", "reported errors"]
-    width = 5 if any(row[-1] for row in rows) else 4
-    table = Table(columns[:width], [row[:width] for row in rows], _count_splits(splits))
+    columns = ["k", "test accuracy", "leave-one-out accuracy", "test errors"]
+    table = Table(columns, rows, _count_splits(splits))
     words = [
         "One search finds the k_max nearest samples of each test sample; every smaller k uses the head "
         "of the same list. Equal distances are ordered by row; tied votes go to the nearest of the tied "
@@ -201,18 +204,11 @@ def _passes(results: Results) -> Section:
     table = Table(columns, rows, _count_splits(splits))
     words = [
         "Weights start at zero and rows are visited in order; a misclassified sample is added to the "
-        "weights of its class and subtracted from those of the predicted class. A pass without mistakes "
+        "weights of its class and subtracted from those of the predicted class. Two classes have one "
+        "score, and at 0 it predicts the first of them. A pass without mistakes "
         "ends training. If the classes overlap there is none: the last weights then depend on the last "
         "rows, and the test accuracy fluctuates."
     ]
-    if results.options["data"] == "iris":
-        early = arrays["accuracy"][:, min(limit, 20) - 1]
-        words.append(
-            "The original project reports about 0.86 for a 70/30 split of Iris. This run has "
-            f"{early.mean():.3f} "
-            f"after {min(limit, 20)} passes, from {early.min():.2f} to {early.max():.2f} over the splits, "
-            f"and {arrays['accuracy'][:, -1].mean():.3f} after {limit}."
-        )
     spread = " and one sd over the splits" if splits > 1 else ""
     caption = f"Mistakes in each pass and accuracy after it, mean{spread}."
     return Section("Mistakes of each pass", words, [Picture(figure, caption, table)])
@@ -259,17 +255,21 @@ def _features(results: Results) -> Section:
     return Section("Most important features", words, [Picture(figure, caption, table)])
 
 
+def _shuffled(results: Results) -> Section | None:
+    """The columns whose shuffling raises the error of k-NN most."""
+    rises, halves = (
+        results.values(part=SHUFFLED, metric=metric) for metric in ("error_rise", "half_width")
+    )
+    names = [
+        row_params(row)["feature"] for row in results.where(part=SHUFFLED, metric="error_rise")
+    ]
+    return importance_section("k-NN", list(map(Importance, names, rises, halves)))
+
+
 def _class_title(params: dict[str, Any]) -> str:
     """The name of a class; a number that has none is called by it."""
     label = params["class"]
     return str(params.get("name", label if isinstance(label, str) else f"class {label}"))
-
-
-def _is_published(results: Results, counts: dict[str, float]) -> bool:
-    """Whether the run is that of the original project: all of a4a, Euclidean."""
-    options = results.options
-    same = options["data"] == "a4a" and options["distance"] == "euclidean"
-    return same and (counts["train_rows"], counts["test_rows"]) == (4781, 27780)
 
 
 def _count_splits(splits: int) -> str:

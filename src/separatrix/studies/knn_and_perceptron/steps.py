@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.sparse import vstack as sparse_vstack
 
 from separatrix import KNeighborsClassifier, Perceptron
 from separatrix.data.catalogue import class_names
@@ -13,9 +15,10 @@ from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import random_splits
 from separatrix.errors import ParameterError
+from separatrix.evaluation.importance import permutation_importance
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
-from separatrix.studies.inputs import require_labelled
+from separatrix.studies.inputs import feature_name, require_labelled
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "knn-and-perceptron"
@@ -23,11 +26,15 @@ DATA = "1 data"
 NEIGHBOURS = "2 neighbours"
 PERCEPTRON = "3 perceptron"
 FEATURES = "4 important features"
+SHUFFLED = "5 columns shuffled"
+# rows in order from zero weights; a score of 0 predicts the first of two classes
+RULE: dict[str, Any] = {"multi_class": "auto", "zero": "negative", "shuffle": False, "tol": None}
 DISTANCES = {"euclidean": 2, "manhattan": 1}  # p of the Minkowski distance
 TEST_SIZE = 0.3
 QUICK_ROWS = 1500  # of each part
 MARKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # passes with rows in the table
 MOST_FEATURES = 15  # of each class in the table
+SHUFFLED_SPLITS = 5  # whose test rows are predicted with columns shuffled
 
 
 def experiment(
@@ -45,7 +52,7 @@ def experiment(
     repeats: int | None = None,
     device: str = "auto",
 ) -> Experiment:
-    """Accuracy against k, mistakes in each pass, and the most important features.
+    """Accuracy against k, mistakes in each pass, and the most important features of both.
 
     A quick run has 5 splits (`repeats`) instead of 20 and at most 1500 samples of each part; `subsample`
     draws samples before splitting. `test_size` is held out at random; None: the test part of the data
@@ -88,6 +95,8 @@ def experiment(
         steps.append(Step(NEIGHBOURS, study.score_neighbors if k is None else study.score_one_k))
     if classifier != "knn":
         steps += [Step(PERCEPTRON, study.train_perceptron), Step(FEATURES, study.rank_features)]
+    if classifier != "perceptron":
+        steps.append(Step(SHUFFLED, study.shuffle_columns))
     return Experiment(NAME, "Nearest neighbours and perceptrons", options, (data,), steps, find)
 
 
@@ -178,9 +187,7 @@ class _KnnStudy:
         for split, part in enumerate(self.parts(context)):
             log = train_by_pass(part, limit)
             name = f"{'binary' if len(log.model.classes_) == 2 else 'multiclass'} perceptron"
-            average = Perceptron(
-                predictor="average", multi_class="auto", shuffle=False, tol=None, max_iter=limit
-            )
+            average = Perceptron(predictor="average", max_iter=limit, **RULE)
             values = {
                 "passes": log.passes,
                 "mistakes": log.mistakes.sum(),
@@ -225,6 +232,26 @@ class _KnnStudy:
         if data.image is not None:
             arrays["image"] = np.array(data.image)
         return StepResult(rows, arrays)
+
+    def shuffle_columns(self, context: RunContext) -> StepResult:
+        """Rise of the test error of k-NN by each of up to 200 columns; k is the chosen or the given one."""
+        data, parts = context.data(self.data), self.parts(context)[:SHUFFLED_SPLITS]
+        best = context.result(NEIGHBOURS).arrays["left_out"]
+        fits, first = [], 0
+        for number, part in enumerate(parts):
+            k = self.options["k"] or int(best[number].argmax()) + 1
+            p = DISTANCES[self.options["distance"]]
+            model = KNeighborsClassifier(k, ties="nearest", p=p, device=self.device)
+            fits.append((model.fit(part.X, part.y), first + np.arange(part.X_test.shape[0])))
+            first += part.X_test.shape[0]
+        stack = sparse_vstack if issparse(parts[0].X_test) else np.concatenate
+        X, y = stack([part.X_test for part in parts]), np.concatenate([p.y_test for p in parts])
+        found = permutation_importance(fits, X, y, data.features, self.options["seed"])
+        rows: list[Row] = []
+        for rank, one in enumerate(found, start=1):
+            values = {"error_rise": one.rise, "half_width": one.half_width}
+            rows += self._rows(SHUFFLED, "k-NN", values, 0, feature=one.column, rank=rank)
+        return StepResult(rows)
 
     def parts(self, context: RunContext) -> list[Dataset]:
         """The given parts, or random ones; made once."""
@@ -278,18 +305,9 @@ class _KnnStudy:
         return metric_rows(part, self.data, model, values, split=split, sizes=sizes, **params)
 
 
-def feature_name(data: Dataset, j: int) -> str:
-    """The name of column j, or its number, from 1.
-
-    >>> feature_name(Dataset("a", [[0.0, 1.0]], [0]), 1)
-    'feature 2'
-    """
-    return data.features[j] if data.features is not None else f"feature {j + 1}"
-
-
 def train_by_pass(part: Dataset, limit: int) -> PassLog:
-    """A fit of `Perceptron(multi_class="auto", shuffle=False, tol=None)`, scored after each pass."""
-    model = Perceptron(multi_class="auto", shuffle=False, tol=None)
+    """A fit of `Perceptron(**RULE)`, scored after each pass."""
+    model = Perceptron(**RULE)
     classes = np.unique(part.y)
     mistakes, accuracy = np.zeros(limit), np.zeros(limit)
     for number in range(limit):

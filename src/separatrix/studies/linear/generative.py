@@ -14,7 +14,13 @@ from separatrix.plots.figures import COLOURS, MARKERS
 from separatrix.report.page import Picture, Section, Shows, Table
 from separatrix.solvers.decomposition import pairs
 from separatrix.studies.linear import figures
-from separatrix.studies.linear.samples import PETALS, SPECIES, grid_size, petals
+from separatrix.studies.linear.samples import (
+    PETALS,
+    SPECIES,
+    data_label,
+    grid_size,
+    two_features,
+)
 from separatrix.studies.views import largest_value, params_of, single_value
 from separatrix.types import Matrix, Vector
 
@@ -27,13 +33,13 @@ MODELS = {LINEAR: "one covariance", QUADRATIC: "a covariance each"}
 
 def compute_terms(context: RunContext) -> StepResult:
     """Quadratic coefficients of log p_a - log p_b, from covariances and from predictions."""
-    X, y, names = petals(context)
+    X, y, names = two_features(context)
     labels = np.array(names)[y]
     rows: list[Row] = []
     arrays: dict[str, Any] = {"X": X, "codes": y}
     for name in MODELS:
         model = getattr(separatrix, name)(store_covariance=True).fit(X, labels)
-        row = partial(metric_rows, TERMS, "iris petals", name)
+        row = partial(metric_rows, TERMS, data_label(context, "iris petals"), name)
         Q = _quadratic_forms(model, len(names))
         measured = _measure_forms(model, X.mean(axis=0))
         for k, species in enumerate(names):

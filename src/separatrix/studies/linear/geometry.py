@@ -36,11 +36,16 @@ RULE_NAMES = {
 
 def check_distances(context: RunContext) -> StepResult:
     """f / |w| of every linear model is the signed length of the perpendicular."""
-    planar, all_species = samples.last_two_classes(samples.petals(context)), samples.iris(context)
+    planar, all_species = (
+        samples.last_two_classes(samples.two_features(context)),
+        samples.all_features(context),
+    )
+    whole = samples.data_label(context, samples.IRIS)
+    two = PLANAR if whole == samples.IRIS else f"{whole}, two classes"
     rows: list[Row] = []
     for name, model in _models().items():
-        rows += _check_model(name, PLANAR, model.fit(planar.X, planar.y), planar)
-        rows += _check_model(name, "iris", model.fit(all_species.X, all_species.y), all_species)
+        rows += _check_model(name, two, model.fit(planar.X, planar.y), planar)
+        rows += _check_model(name, whole, model.fit(all_species.X, all_species.y), all_species)
     shown = _models()["LinearSVC"].fit(planar.X, planar.y)
     w, bias = samples.boundary(shown)
     away = shown.signed_distance(planar.X)
@@ -48,7 +53,7 @@ def check_distances(context: RunContext) -> StepResult:
     picked = order[np.linspace(0, len(order) - 1, SHOWN).round().astype(int)]
     feet = planar.X - away[:, None] * w / np.linalg.norm(w)
     for i in picked.tolist():
-        rows += metric_rows(DISTANCE, PLANAR, "LinearSVC", {"distance": away[i]}, sample=i)
+        rows += metric_rows(DISTANCE, two, "LinearSVC", {"distance": away[i]}, sample=i)
     arrays = {"X": planar.X, "codes": planar.y, "weights": w, "bias": np.array([bias])}
     return StepResult(rows, {**arrays, "picked": picked, "feet": feet[picked], "distance": away})
 
@@ -86,9 +91,9 @@ def _check_model(name: str, data: str, model: Any, own: samples.ClassSamples) ->
 
 def map_regions(context: RunContext) -> StepResult:
     """Rules that combine binary decisions leave points without a class; argmax does not."""
-    X, y, names = samples.petals(context)
+    X, y, names = samples.two_features(context)
     labels = np.array(names)[y]
-    row = partial(metric_rows, REGIONS, "iris petals", "LinearSVC")
+    row = partial(metric_rows, REGIONS, samples.data_label(context, "iris petals"), "LinearSVC")
     rows: list[Row] = []
     arrays: dict[str, Any] = {"X": X, "codes": y}
     for rule in RULES:
@@ -187,15 +192,18 @@ SHIFTS = (-1000.0, 1.0, 1000.0)
 
 def check_softmax(context: RunContext) -> StepResult:
     """Probabilities of three classes, and what leaves them unchanged."""
-    X, y, names = samples.petals(context)
+    X, y, names = samples.two_features(context)
     labels = np.array(names)[y]
     model = LogisticRegression(C=10.0, tol=1e-8).fit(X, labels)
     found = decision_regions(model, X, labels, grid=samples.grid_size(context))
     points = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)
     P, S = model.predict_proba(points), model.decision_function(points)
-    length = np.linspace(0.5, 7.5, 141)
+    length = np.linspace(X[:, 0].min() - 0.5, X[:, 0].max() + 0.6, 141)
     width = np.polyval(np.polyfit(X[:, 0], X[:, 1], 1), length)
-    two = LogisticRegression(C=10.0, tol=1e-8).fit(X[y > 0], y[y > 0])
+    if S.ndim == 1:
+        S = np.column_stack([-S / 2, S / 2])
+    own = samples.last_two_classes(samples.ClassSamples(X, y, names))
+    two = LogisticRegression(C=10.0, tol=1e-8).fit(own.X, own.y)
     values = {
         "off_sum": np.abs(P.sum(axis=1) - 1.0).max(),
         "off_softmax_of_scores": np.abs(P - softmax(S, axis=1)).max(),
@@ -205,7 +213,8 @@ def check_softmax(context: RunContext) -> StepResult:
         "gradient": model.gradient_,
         "indeterminate_share": found.indeterminate,
     }
-    row = partial(metric_rows, SOFTMAX, "iris petals", "LogisticRegression")
+    label = samples.data_label(context, "iris petals")
+    row = partial(metric_rows, SOFTMAX, label, "LogisticRegression")
     rows = row(values)
     for shift in SHIFTS:
         off = np.abs(softmax(S + shift, axis=1) - P).max()
@@ -227,8 +236,9 @@ def check_softmax(context: RunContext) -> StepResult:
 def _shift_weights(model: Any) -> Any:
     """The model with one vector added to the weights of every class, which changes no probability."""
     other = copy.deepcopy(model)
-    other.coef_ = model.coef_ + np.array([3.0, -2.0])
-    other.intercept_ = model.intercept_ + 5.0
+    if len(model.coef_) > 1:  # of two classes the one vector is a difference already
+        other.coef_ = model.coef_ + np.array([3.0, -2.0])
+        other.intercept_ = model.intercept_ + 5.0
     return other
 
 

@@ -37,12 +37,12 @@ REPEATS = 3
 
 def check_margins(context: RunContext) -> StepResult:
     """At every C: slack is sparse, primal = dual, KKT conditions hold, margin vectors agree on w0."""
-    X, y, _ = samples.last_two_classes(samples.petals(context))
+    X, y, _ = samples.last_two_classes(samples.two_features(context))
     rows: list[Row] = []
     arrays: dict[str, Any] = {"X": X, "codes": y}
     for C in COSTS:
         model = SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
-        rows += _certify(model, C, X, y)
+        rows += _certify(model, C, X, y, samples.data_label(context, DATA))
         if C == DRAWN:
             w, bias = samples.boundary(model)
             arrays |= {"weights": w, "bias": np.array([bias]), "alpha": _multipliers(model)}
@@ -51,7 +51,7 @@ def check_margins(context: RunContext) -> StepResult:
     return StepResult(rows + more + _time_solvers(context), {**arrays, **separable})
 
 
-def _certify(model: Any, C: float, X: Matrix, y: Codes) -> list[Row]:
+def _certify(model: Any, C: float, X: Matrix, y: Codes, data: str) -> list[Row]:
     w, bias = samples.boundary(model)
     slack, alpha, side = model.training_margins()[1], _multipliers(model), 2.0 * y - 1.0
     kkt = kkt_report(model).rows[0]
@@ -81,10 +81,10 @@ def _certify(model: Any, C: float, X: Matrix, y: Codes) -> list[Row]:
             "whole_dual": (2 * alpha).sum() - 0.25 * np.sum(((2 * alpha * side) @ X) ** 2),
             "largest_multiplier": (2 * alpha).max(),
         }
-    rows = metric_rows(MARGINS, DATA, "SVC", values, C=C)
+    rows = metric_rows(MARGINS, data, "SVC", values, C=C)
     for i in np.flatnonzero((alpha > 0) & (alpha < C)).tolist():
         w0 = side[i] - w @ X[i]
-        rows += metric_rows(MARGINS, DATA, "SVC", {"w0": w0, "off_w0": w0 - bias}, C=C, sample=i)
+        rows += metric_rows(MARGINS, data, "SVC", {"w0": w0, "off_w0": w0 - bias}, C=C, sample=i)
     return rows
 
 

@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.experiments.steps import RunContext
+from separatrix.studies.inputs import most_different, scaled_samples
 from separatrix.types import Codes, Matrix, Vector
 
+NAME = "linear-classifiers"
+IRIS = "iris"
 SPECIES = ("setosa", "versicolor", "virginica")
 FEATURES = ("sepal length", "sepal width", "petal length", "petal width")
 PETALS = ("petal length, cm", "petal width, cm")
@@ -22,23 +25,44 @@ class ClassSamples(NamedTuple):
     names: tuple[str, ...]
 
 
-def iris(context: RunContext) -> ClassSamples:
-    """Iris: 150 flowers of three species, four features in cm."""
-    data = context.data("iris")
-    _, codes = np.unique(np.asarray(data.y), return_inverse=True)
-    return ClassSamples(np.asarray(data.X, dtype=np.float64), codes.astype(np.intp), SPECIES)
+def all_features(context: RunContext) -> ClassSamples:
+    """Iris, 150 flowers of three species with four features in cm; or given data, `scaled_samples`."""
+    return context.shared("samples", lambda: _read(context))[0]
 
 
-def petals(context: RunContext) -> ClassSamples:
-    """Iris by the length and width of its petals."""
-    X, y, names = iris(context)
-    return ClassSamples(np.ascontiguousarray(X[:, 2:]), y, names)
+def feature_names(context: RunContext) -> tuple[str, ...]:
+    """The names of the features of `all_features`."""
+    return context.shared("samples", lambda: _read(context))[1]
+
+
+def two_features(context: RunContext) -> ClassSamples:
+    """The samples by the two features that differ most between the classes: of iris those of the petals."""
+    X, y, names = all_features(context)
+    return ClassSamples(np.ascontiguousarray(X[:, most_different(X, y, 2)]), y, names)
 
 
 def last_two_classes(samples: ClassSamples) -> ClassSamples:
     """The last two classes with codes 0 and 1; those of Iris are not linearly separable."""
-    kept = samples.y > 0
-    return ClassSamples(samples.X[kept], samples.y[kept] - 1, samples.names[1:])
+    first = len(samples.names) - 2
+    kept = samples.y >= first
+    return ClassSamples(samples.X[kept], samples.y[kept] - first, samples.names[first:])
+
+
+def data_label(context: RunContext, of_iris: str) -> str:
+    """What the rows of a part call their data."""
+    name: str = context.options["data"]
+    return of_iris if name == IRIS else name
+
+
+def _read(context: RunContext) -> tuple[ClassSamples, tuple[str, ...]]:
+    name: str = context.options["data"]
+    data = context.data(name)
+    if name == IRIS:
+        _, codes = np.unique(np.asarray(data.y), return_inverse=True)
+        X = np.asarray(data.X, dtype=np.float64)
+        return ClassSamples(X, codes.astype(np.intp), SPECIES), FEATURES
+    own = scaled_samples(NAME, data, int(context.options["seed"]))
+    return ClassSamples(own.X, own.y, own.names), own.features
 
 
 def is_quick(context: RunContext) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from separatrix import SVC, LinearDiscriminantAnalysis, LogisticRegression, Perceptron
+from separatrix.errors import DataError
 from separatrix.experiments.steps import Results, Row, RunContext, metric_rows
 from separatrix.plots.separator_figure import margin_of, plot_separators
 from separatrix.report.page import Picture, Table
@@ -22,7 +24,7 @@ MARGIN = "separating_margin"
 
 def compare_separators(context: RunContext, part: str) -> tuple[list[Row], dict[str, Any]]:
     """Margin of each line on two classes that can be separated, and the arrays of the picture."""
-    X, y, _ = samples.petals(context)
+    X, y, _ = samples.two_features(context)
     X, y = X[y < 2], y[y < 2]
     models: dict[str, Any] = {
         f"perceptron, order {number + 1}": Perceptron(
@@ -35,13 +37,19 @@ def compare_separators(context: RunContext, part: str) -> tuple[list[Row], dict[
         "logistic regression": LogisticRegression(),
         LARGEST: SVC(kernel="linear", C=np.inf, tol=1e-10),
     }
-    rows: list[Row] = []
+    data, rows = samples.data_label(context, DATA), list[Row]()
     lines = []
     for name, model in models.items():
-        w, bias = samples.boundary(model.fit(X, y))
-        values = {MARGIN: margin_of(w, bias, X, y == 1), "training_error": 1 - model.score(X, y)}
-        rows += metric_rows(part, DATA, type(model).__name__, values, line=name)
-        lines.append([*w, bias])
+        values, line = dict.fromkeys((MARGIN, "training_error"), np.nan), [np.nan] * 3
+        with contextlib.suppress(DataError):  # classes that no line separates have no hard margin
+            w, bias = samples.boundary(model.fit(X, y))
+            line = [*w, bias]
+            values = {
+                MARGIN: margin_of(w, bias, X, y == 1),
+                "training_error": 1 - model.score(X, y),
+            }
+        rows += metric_rows(part, data, type(model).__name__, values, line=name)
+        lines.append(line)
     arrays = {"separable_X": X, "separable_codes": y, "separators": np.array(lines)}
     return rows, arrays
 

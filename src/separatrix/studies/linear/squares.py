@@ -25,16 +25,23 @@ LEFT_OUT = ("squared_length", "ridge_of_limit", "squared_error_left_out", "error
 
 def fit_one_hot(context: RunContext) -> StepResult:
     """One column of targets for each class gives W, (d + 1) x K; the largest score decides."""
-    X, y, names = samples.iris(context)
+    X, y, names = samples.all_features(context)
     model = LeastSquaresClassifier().fit(X, y)
     W = np.vstack([model.intercept_, model.coef_.T])
+    if (
+        W.shape[1] == 1
+    ):  # of two classes: the targets -1 and +1 are a linear function of one-hot ones
+        W = np.hstack([-W, W]) / 2
+        W[0] += 0.5
     ones = np.column_stack([np.ones(len(X)), X])
     targets = np.eye(len(names))[y]
     S = ones @ W
-    row = partial(metric_rows, ONE_HOT, "iris", "LeastSquaresClassifier")
+    features = ("bias", *samples.feature_names(context))
+    label = samples.data_label(context, samples.IRIS)
+    row = partial(metric_rows, ONE_HOT, label, "LeastSquaresClassifier")
     rows: list[Row] = []
     for (i, k), weight in np.ndenumerate(W):
-        rows += row({"weight": weight}, feature=("bias", *FEATURES)[i], kind=names[k])
+        rows += row({"weight": weight}, feature=features[i], kind=names[k])
     values = {
         "rows_of_W": W.shape[0],
         "columns_of_W": W.shape[1],
@@ -50,7 +57,7 @@ def fit_one_hot(context: RunContext) -> StepResult:
 
 def fit_ridges(context: RunContext) -> StepResult:
     """Every ridge solution meets its closed form, and |w|^2 <= C finds the same ridge."""
-    X, y, _ = samples.last_two_classes(samples.iris(context))
+    X, y, _ = samples.last_two_classes(samples.all_features(context))
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     side = 2.0 * y - 1.0
     ridges = np.logspace(-2, 4, 13 if samples.is_quick(context) else 31)
@@ -72,13 +79,14 @@ def fit_ridges(context: RunContext) -> StepResult:
             "error_left_out": left_out.error[i],
         }
         model = "LeastSquaresClassifier"
-        rows += metric_rows(RIDGE, "iris, two kinds", model, values, ridge=strength)
+        label = samples.data_label(context, "iris, two kinds")
+        rows += metric_rows(RIDGE, label, model, values, ridge=strength)
     return StepResult(rows, {"ridges": ridges, "weights": np.array(weights)})
 
 
 def compare_directions(context: RunContext) -> StepResult:
     """No direction has a larger ratio of scatters than Fisher's."""
-    X, y, _ = species = samples.iris(context)
+    X, y, _ = species = samples.all_features(context)
     model = FisherDiscriminant().fit(X, y)
     axis = model.axes_[:, 0]
     directions = samples.generator(context, 6).normal(size=(DIRECTIONS, X.shape[1]))
@@ -101,7 +109,8 @@ def compare_directions(context: RunContext) -> StepResult:
             "degrees_from_formula": _off_formula(samples.last_two_classes(species))
         },
     }
-    rows = [row for name, own in values.items() for row in metric_rows(FISHER, "iris", name, own)]
+    label = samples.data_label(context, samples.IRIS)
+    rows = [row for name, own in values.items() for row in metric_rows(FISHER, label, name, own)]
     projections = {
         name: X @ (a / np.linalg.norm(a))
         for name, a in (("fisher", axis), ("principal", component), ("random", median))

@@ -219,8 +219,8 @@ class TrainedModel(LoadedModel):
         if self.kind != "score":
             found = np.asarray(self.model.predict_proba(x))[0]
             return int(found.argmax()), found
-        scores = class_scores(self.model, x)[0]
-        return int(scores.argmax()), to_shares(scores, self._lead)
+        code = list(self.model.classes_).index(self.model.predict(x)[0])
+        return code, to_shares(class_scores(self.model, x)[0], self._lead)
 
     def learn(self, x: Matrix, label: Any, number: int) -> int:
         """Learn correction `number`; how many times the model was shown it."""
@@ -261,7 +261,7 @@ class TrainedModel(LoadedModel):
 
 
 def class_scores(model: Any, X: Matrix) -> Matrix:
-    """A score for each class, (n, k), the highest for the predicted one."""
+    """A score for each class, (n, k), the highest for the predicted one unless classes are equal."""
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
 

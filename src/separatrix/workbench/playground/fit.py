@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import DataError
+from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.svc import SVC
 from separatrix.evaluation.regions import Regions, decision_regions
 from separatrix.runtime.threads import blas_on_one_thread
@@ -116,7 +117,7 @@ def solved_codes(scene: Scene, regions: Regions) -> Codes | None:
     if len(fit.rows) != len(scene.y):
         return None
     codes = np.empty(len(scene.y), dtype=np.intp)
-    codes[fit.rows] = fit.errors + fit.y + fit.intercept > 0
+    codes[fit.rows] = winners(fit.errors + fit.y + fit.intercept, machine._class_at_zero)
     return codes
 
 
