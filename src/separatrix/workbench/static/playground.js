@@ -104,7 +104,7 @@ function build(view, scene, on, signal) {
     if (closed || scene.present() < 2) return markRest();
     const { points, classes, view: window } = scene, mark = { ...tests.mark(), route, step: story.step() };
     const begun = performance.now();
-    const coarse = quick && (scene.points.length >= MANY || fitted?.answer.steps === false); // steps: edges that few cells would blunt
+    const coarse = quick && (scene.points.length >= MANY || fitted !== null);
     finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
