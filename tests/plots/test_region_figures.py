@@ -6,9 +6,8 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
-from sklearn.neighbors import NearestCentroid
 
-from separatrix import SVC, LinearSVC, Perceptron
+from separatrix import SVC, LinearSVC, NearestCentroid, Perceptron
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.regions import decision_regions
 from separatrix.evaluation.rules import RULES

@@ -81,7 +81,7 @@ def _parts(machine: Any, where: Lattice | Matrix) -> Iterator[Lattice | Matrix]:
 
 def _decide_by_kernel(model: Any, machine: Any, where: Lattice | Matrix) -> Decisions:
     S, k = kernel_scores(model, where), len(machine.classes_)
-    if k > 2 and machine._scheme == "ovo":
+    if k > 2 and getattr(machine, "multi_class", "") == "ovo":
         return _by_votes(S, k)
     return _by_largest(S)
 

@@ -58,8 +58,9 @@ class Regions:
     predicted one. 1, or for a binary problem +1 and -1, for a model without scores."""
     undecided: Flags  # shape: (g, g)
     """Cells where votes tie or the score is at most its rounding error: another class is as good."""
-    crossings: Matrix  # shape: (2, g, g)
-    """How far on the way to the next column, and to the next row, the class changes; NaN where not."""
+    crossings: Matrix  # shape: (4, g, g)
+    """How far on the way to the next column, and to the next row, the class changes, and where between
+    four cells lines meet or bend; NaN where not."""
     rounding: float = 0.0
     """The largest bound of the rounding error of a score that leaves a cell undecided."""
     machines: tuple[RegionClassifier, ...] = ()

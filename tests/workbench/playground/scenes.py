@@ -37,3 +37,8 @@ def decode_codes(answer):
 def decode_fields(answer):
     values = np.frombuffer(base64.b64decode(answer["fields"]), dtype="<f4")
     return values.reshape(answer["boundaries"], answer["grid"], answer["grid"])
+
+
+def decode_crossings(answer):
+    shares = np.frombuffer(base64.b64decode(answer["crossings"]), dtype=np.uint8) / 256
+    return shares.reshape(4, answer["grid"], answer["grid"])

@@ -31,7 +31,7 @@ from separatrix.workbench.playground.facts import (
 )
 from separatrix.workbench.playground.scene import Scene
 
-SHARES = 256  # parts of an edge of a cell; a crossing is never at its ends
+SHARES = 256  # parts of the side of a square between four cells; a crossing is never at its ends
 FLOAT32 = (1e-30, 1e30)  # absolute scores that the page gets
 _NUMBERS = re.compile(r"[\d.e+-]+")
 MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, their least score is sent
@@ -135,11 +135,11 @@ def encode_regions(scene: Scene, regions: Regions) -> dict[str, Any]:
     fields = np.copysign(np.clip(np.abs(fields), *FLOAT32), fields)  # no sign is lost
     own_margins = scene.model.margins and scene.values.get("loss") not in ("logistic", "sigmoid")
     boundaries = scene.rule != "predict" or len(scene.labels) == 2
-    shares = np.nan_to_num(np.rint(regions.crossings * SHARES)).astype(np.uint8)
+    shares = np.nan_to_num(np.clip(np.rint(regions.crossings * SHARES), 1, SHARES - 1))
     return {
         "labels": scene.labels,
         "codes": _base64(regions.drawn.astype(np.int8)),
-        "crossings": _base64(shares),
+        "crossings": _base64(shares.astype(np.uint8)),
         "fields": _base64(fields.astype("<f4")),
         "boundaries": len(fields),
         "undecided": regions.why_undecided,

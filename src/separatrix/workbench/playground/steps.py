@@ -106,7 +106,7 @@ def picture_after(scene: Scene, step: int, window: Sequence[float], grid: int) -
 def _empty_picture(scene: Scene, grid: int) -> dict[str, Any]:
     """Before the first mistake no cell has a class: all scores are 0."""
     codes, sides = np.full((grid, grid), NO_CLASS), np.zeros(grid)
-    none, crossings = np.zeros((grid, grid), dtype=bool), np.full((2, grid, grid), np.nan)
+    none, crossings = np.zeros((grid, grid), dtype=bool), np.full((4, grid, grid), np.nan)
     labels = np.array(scene.labels)
     nothing = Regions(
         "", "predict", labels, sides, sides, codes, np.empty((0, grid, grid)), none, crossings

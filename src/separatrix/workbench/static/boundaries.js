@@ -8,7 +8,8 @@ import { chain, join } from "./contours.js";
 
 /**
  * @typedef {{codes: Int8Array, crossings: Float32Array, grid: number}} Cells
- * crossings: to the next column for each cell, then to the next row, 0 to 1; 0 where nothing changes
+ * crossings: for each cell how far to the next column the class changes, 0 to 1, then for each how far to the next row,
+ * then the column and the row where lines meet or bend in the square to its upper right; 0 where they do not
  */
 
 /** Lines x, y, x, y, ... in cells from the lower left corner. @param {Cells} cells @returns {number[][]} */
@@ -32,7 +33,7 @@ function pieces(cells, a) {
   const { codes, grid } = cells;
   const c = cornersOf(a, grid).map((cell) => codes[cell]), sides = sidesOf(a, grid);
   const crossed = [0, 1, 2, 3].filter((side) => c[side] !== c[(side + 1) % 4]);
-  if (crossed.length === 2) return [crossed.map((side) => sides[side])];
+  if (crossed.length === 2 && !cells.crossings[2 * grid * grid + a]) return [crossed.map((side) => sides[side])];
   const even = c[0] === c[2], odd = c[1] === c[3];
   if (crossed.length === 4 && (even || odd)) {
     const cut = [0, 1].map((first) => [first, first + 2].map((corner) => [sides[(corner + 3) % 4], sides[corner]]));
@@ -46,15 +47,11 @@ const long = (cells, parts) => parts.reduce((sum, [one, other]) => {
   return sum + Math.hypot(ax - bx, ay - by);
 }, 0);
 
-function placeOf(cells, node) {
-  const { codes, crossings, grid } = cells;
-  if (node >= 2 * grid * grid) {
-    const a = node - 2 * grid * grid, corners = cornersOf(a, grid);
-    const around = sidesOf(a, grid).filter((_, side) => codes[corners[side]] !== codes[corners[(side + 1) % 4]]).map((side) => placeOf(cells, side));
-    return [0, 1].map((axis) => around.reduce((sum, place) => sum + place[axis], 0) / around.length);
-  }
-  const cell = node >> 1, [x, y] = [(cell % grid) + 0.5, Math.floor(cell / grid) + 0.5];
-  return node & 1 ? [x, y + crossings[grid * grid + cell]] : [x + crossings[cell], y];
+function placeOf({ crossings, grid }, node) {
+  const all = grid * grid, cell = node < 2 * all ? node >> 1 : node - 2 * all;
+  const [x, y] = [(cell % grid) + 0.5, Math.floor(cell / grid) + 0.5];
+  if (node >= 2 * all) return [x + crossings[2 * all + cell], y + crossings[3 * all + cell]];
+  return node & 1 ? [x, y + crossings[all + cell]] : [x + crossings[cell], y];
 }
 
 /** A line that ends at the outermost middles goes on to the sides of the plane as it came. */

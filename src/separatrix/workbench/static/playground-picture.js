@@ -13,7 +13,7 @@ import { contours, idleParts } from "./contours.js";
  * @typedef {Object} Regions
  * @property {string[]} labels
  * @property {Int8Array} codes one for each cell; -1: the rule gives no class; -2: undecided; -3: no model yet
- * @property {Float32Array} crossings how far to the next column, then to the next row, the class changes; 0: nowhere
+ * @property {Float32Array} crossings where the class changes, as in `Cells` of boundaries.js
  * @property {string} undecided why cells are undecided
  * @property {Float32Array[]} fields the score of each boundary, 0 on it; of several classes the lead of the best
  * @property {number} grid
@@ -70,18 +70,24 @@ export function linearRegions({ labels, W, b, margins, window, grid = 100 }) {
   return { labels, codes, crossings, undecided: "", fields, grid, margins, window, own: true, unfinished: false, ellipses: [] };
 }
 
-/** Where on the way to the next cell the lead of one class over the other is 0. */
+/** Where on the way to the next cell the lead of one class over the other is 0; three lines meet amid their crossings. */
 function linearCrossings(scores, codes, grid) {
-  const crossings = new Float32Array(2 * grid * grid);
+  const cells = grid * grid, crossings = new Float32Array(4 * cells);
   const cross = (cell, next, at) => {
     const one = codes[cell], other = codes[next];
     if (one === other) return;
     const here = scores[one][cell] - scores[other][cell], there = scores[one][next] - scores[other][next];
     crossings[at] = Math.min(1 - 1 / SHARES, Math.max(1 / SHARES, here / (here - there) || 0.5));
   };
-  for (let cell = 0; cell < grid * grid; cell++) {
+  for (let cell = 0; cell < cells; cell++) {
     if ((cell + 1) % grid) cross(cell, cell + 1, cell);
-    if (cell + grid < grid * grid) cross(cell, cell + grid, grid * grid + cell);
+    if (cell + grid < cells) cross(cell, cell + grid, cells + cell);
+  }
+  for (let a = 0; a < cells - grid; a++) {
+    const sides = [[crossings[a], 0], [1, crossings[cells + a + 1]], [crossings[a + grid], 1], [0, crossings[cells + a]]];
+    const crossed = sides.filter(([x, y]) => x && y || x + y > 1 || (x + y > 0 && x + y < 1));
+    if ((a + 1) % grid === 0 || crossed.length < 3) continue;
+    for (const axis of [0, 1]) crossings[(2 + axis) * cells + a] = crossed.reduce((sum, place) => sum + place[axis], 0) / crossed.length;
   }
   return crossings;
 }
