@@ -14,7 +14,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.evaluation.boundaries import UNDECIDED
 from separatrix.evaluation.regions import decision_regions
 
-CELLS_OF_PLANE, PIXELS_OF_PLANE = 100, 700
+CELLS_OF_PLANE, PIXELS_OF_PLANE = 160, 500
 NEAR = 2 * CELLS_OF_PLANE / PIXELS_OF_PLANE  # two pixels, in cells
 STEPS = 65  # places on an edge between two cells at which the class is asked for
 LAYOUTS = ("blobs", "coincident", "collinear", "outliers", "integers", "ring", "noise")
@@ -102,9 +102,10 @@ def fitted_scene(number, seed=45):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return model.fit(X, y), X, y
+            model.fit(X, y).predict(X)
     except (SeparatrixError, ValueError):
         return None
+    return model, X, y
 
 
 def find_faults(model, X, y, grid=CELLS_OF_PLANE):
@@ -113,10 +114,10 @@ def find_faults(model, X, y, grid=CELLS_OF_PLANE):
         warnings.simplefilter("ignore")
         regions = decision_regions(model, X, y, grid=grid)
         ask = _labels(model, regions)
-        cells = np.stack(np.meshgrid(np.arange(grid), np.arange(grid)), axis=-1).reshape(-1, 2)
-        wrong_cells = np.count_nonzero(
-            (ask(cells) != regions.codes.ravel()) & ~regions.undecided.ravel()
-        )
+        cells = np.stack(np.meshgrid(regions.first, regions.second), axis=-1).reshape(-1, 2)
+        codes = np.concatenate([*map(model.predict, np.array_split(cells, 1 + len(cells) // 2000))])
+        other = np.flatnonzero(codes != regions.labels[regions.codes.ravel()])
+        wrong_cells = sum(not regions.undecided_at(place) for place in cells[other[:100]])
         pieces, classes = _pieces(regions)
         drawn = classes.min(axis=1) >= 0 if len(classes) else np.zeros(0, dtype=bool)
         idle = int(np.count_nonzero(~_separate(ask, pieces[drawn]))) if drawn.any() else 0
@@ -154,15 +155,15 @@ def _pieces(regions):
 
 
 def _separate(ask, pieces):
-    """Whether the class on both sides of a piece differs, at most two pixels off its middle."""
+    """Whether the class changes at the middle of a piece, or at most two pixels off it."""
     middle = pieces.mean(axis=1)
-    found = np.zeros(len(pieces), dtype=bool)
-    for away in (0.02, 0.1, 0.2, NEAR):
-        for angle in np.pi * np.arange(4) / 4:
-            off = away * np.array([np.cos(angle), np.sin(angle)])
+    here, found = ask(middle), np.zeros(len(pieces), dtype=bool)
+    for away in (0.02, 0.1, 0.2, 0.3, NEAR):
+        for angle in 2 * np.pi * np.arange(8) / 8:
             left = np.flatnonzero(~found)
-            if len(left):
-                found[left] = ask(middle[left] + off) != ask(middle[left] - off)
+            if len(left) and away <= NEAR:
+                off = away * np.array([np.cos(angle), np.sin(angle)])
+                found[left] = ask(middle[left] + off) != here[left]
     return found
 
 
@@ -177,6 +178,8 @@ def _changes(ask, regions):
         start = np.stack([j, i], axis=1)[own].astype(float)
         shares = np.linspace(0, 1, STEPS)
         labels = ask(start[:, None] + shares[:, None] * step).reshape(-1, STEPS)
+        as_drawn = (labels[:, [0, -1]] == np.stack(ends, axis=1)[own]).all(axis=1)
+        start, labels = start[as_drawn], labels[as_drawn]  # others are on a line: rounding decides
         first = np.argmax(labels != labels[:, :1], axis=1)
         found.append(start + (shares[first] - 0.5 / (STEPS - 1))[:, None] * step)
     return np.concatenate(found)

@@ -7,6 +7,7 @@ a line runs where predictions change, whatever its scores are: votes and neighbo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -118,21 +119,25 @@ def _find_middles(squares: _Squares, ask: Callable[[Codes, Matrix], Codes]) -> M
         middles[two] = _bends(squares, two, ask)
     star = np.flatnonzero(_meet(squares))
     if len(star):
-        side = (np.arange(INSIDE) + 0.5) / INSIDE
-        places = np.stack(np.meshgrid(side, side), axis=-1).reshape(1, -1, 2)
-        codes = ask(star, np.repeat(places, len(star), axis=0)).reshape(-1, INSIDE, INSIDE)
-        four = [codes[:, :-1, :-1], codes[:, :-1, 1:], codes[:, 1:, :-1], codes[:, 1:, 1:]]
-        ordered = np.sort(np.stack(four), axis=0)
-        several = (np.diff(ordered, axis=0) != 0).sum(axis=0) > 1  # three classes
-        number = several.sum(axis=(1, 2))
-        rows, columns = (np.arange(1, INSIDE) / INSIDE for _ in range(2))
-        sums = [(several * columns).sum(axis=(1, 2)), (several * rows[:, None]).sum(axis=(1, 2))]
-        crossed = squares.crossed[star]
-        mean = np.where(crossed[:, :, None], squares.places[star], 0.0).sum(axis=1)
-        mean /= crossed.sum(axis=1)[:, None]
-        meeting = np.stack(sums, axis=1) / np.maximum(number, 1)[:, None]
-        middles[star] = np.where(number[:, None] > 0, meeting, mean)
+        middles[star] = _meetings(squares.take(star), partial(ask, star))
     return middles
+
+
+def _meetings(squares: _Squares, ask: Callable[[Matrix], Codes]) -> Matrix:
+    """Where three classes meet in squares, else the middle of their crossings, (n, 2)."""
+    side = (np.arange(INSIDE) + 0.5) / INSIDE
+    places = np.stack(np.meshgrid(side, side), axis=-1).reshape(1, -1, 2)
+    codes = ask(np.repeat(places, len(squares.i), axis=0)).reshape(-1, INSIDE, INSIDE)
+    four = [codes[:, :-1, :-1], codes[:, :-1, 1:], codes[:, 1:, :-1], codes[:, 1:, 1:]]
+    several = (np.diff(np.sort(np.stack(four), axis=0), axis=0) != 0).sum(axis=0) > 1
+    between = np.arange(1, INSIDE) / INSIDE
+    sums = [(several * between).sum(axis=(1, 2)), (several * between[:, None]).sum(axis=(1, 2))]
+    number = several.sum(axis=(1, 2))
+    crossed = squares.crossed
+    mean = np.where(crossed[:, :, None], squares.places, 0.0).sum(axis=1)
+    mean /= crossed.sum(axis=1)[:, None]
+    meeting = np.stack(sums, axis=1) / np.maximum(number, 1)[:, None]
+    return np.clip(np.where(number[:, None] > 0, meeting, mean), 0.01, 0.99)
 
 
 def _bends(squares: _Squares, two: Codes, ask: Callable[[Codes, Matrix], Codes]) -> Matrix:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.evaluation.lattice import (
     EPS,
     OPERATIONS,
@@ -27,6 +28,7 @@ from separatrix.solvers.decomposition import coding
 from separatrix.types import Codes, Flags, Matrix, Vector
 
 SCORES = ("predict_joint_log_proba", "decision_function", "predict_proba")
+PRECISE = 1e-9  # of the largest score: where predictions and scores may disagree
 SHIFTS = (1.0 + 4.0 * EPS, 1.0 - 4.0 * EPS)  # of positions: the least that a number can be off
 
 
@@ -59,13 +61,9 @@ def decide(
         return _decide_by_scores(model, labels, positions)
     parts = [_decide_by_kernel(model, machine, part) for part in _parts(machine, where)]
     codes, scores, bounds = (np.concatenate(part) for part in zip(*parts, strict=True))
-    found = Decisions(codes, scores, bounds)
-    open_ = np.flatnonzero(found.undecided)
-    if len(open_):  # then the rules for ties and signs of 0 are those of the model
-        positions = (where.positions if isinstance(where, Lattice) else where)[open_]
-        size = max(1, VALUES_AT_ONCE // max(1, len(machine.support_vectors_)))
-        codes[open_] = np.searchsorted(labels, in_blocks(model.predict, positions, size))
-    return found
+    positions = where.positions if isinstance(where, Lattice) else where
+    size = max(1, VALUES_AT_ONCE // max(1, len(machine.support_vectors_)))
+    return _with_predictions(Decisions(codes, scores, bounds), model, labels, positions, size)
 
 
 def _parts(machine: Any, where: Lattice | Matrix) -> Iterator[Lattice | Matrix]:
@@ -129,21 +127,34 @@ def _by_votes(S: BoundedScores, k: int) -> Decisions:
 
 def _decide_by_scores(model: Any, labels: Any, positions: Matrix) -> Decisions:
     """The decisions of any model: its predictions, and its scores if they agree with them."""
-    codes = np.searchsorted(labels, in_blocks(model.predict, positions))
-    ones = np.ones(len(codes))
-    plain = Decisions(
-        codes, np.where(codes == 1, ones, -ones) if len(labels) == 2 else ones, 0 * ones
-    )
     name = next((name for name in SCORES if hasattr(model, name)), None)
-    if name is None or not np.array_equal(getattr(model, "classes_", ()), labels):
-        return plain
-    values = _columns(model, name, positions)
-    if values.shape[1] != (1 if len(labels) == 2 and values.shape[1] == 1 else len(labels)):
-        return plain
-    found = _by_largest(BoundedScores(values, _bounds(model, name, positions, values)))
-    decided = ~found.undecided
-    agree = np.isfinite(values).all() and np.array_equal(found.codes[decided], codes[decided])
-    return found._replace(codes=codes) if agree else plain
+    found = None
+    if name is not None and np.array_equal(getattr(model, "classes_", ()), labels):
+        values = _columns(model, name, positions)
+        if values.shape[1] in (len(labels), 3 - len(labels)):  # two classes may have one score
+            found = _by_largest(BoundedScores(values, _bounds(model, name, positions, values)))
+    last = model[-1] if hasattr(model, "steps") else model
+    if found is not None and type(last) is KNeighborsClassifier:  # each search costs as much
+        return _with_predictions(found, model, labels, positions, POINTS_AT_ONCE)
+    codes = np.searchsorted(labels, in_blocks(model.predict, positions))
+    if found is not None and np.isfinite(found.scores).all():
+        size = np.abs(found.scores)
+        other = ~found.undecided & (found.codes != codes)  # predict has roundings of its own
+        if (size[other] <= PRECISE * size.max(initial=0.0)).all():
+            return found._replace(codes=codes, bounds=np.where(other, size, found.bounds))
+    scores = np.where(codes == 1, 1.0, -1.0) if len(labels) == 2 else np.ones(len(codes))
+    return Decisions(codes, scores, np.zeros(len(codes)))
+
+
+def _with_predictions(
+    found: Decisions, model: Any, labels: Any, positions: Matrix, size: int
+) -> Decisions:
+    """Decisions with the model's rules for ties and signs of 0 where nothing else decides."""
+    open_ = np.flatnonzero(found.undecided)
+    if len(open_):
+        guesses = in_blocks(model.predict, positions[open_], size)
+        found.codes[open_] = np.searchsorted(labels, guesses)
+    return found
 
 
 def _columns(model: Any, name: str, positions: Matrix) -> Matrix:
@@ -162,6 +173,9 @@ def _bounds(model: Any, name: str, positions: Matrix, values: Matrix) -> Matrix:
         Z = positions if last is model else np.asarray(model[:-1].transform(positions))
         terms: Matrix = np.abs(Z) @ np.abs(coef).T + np.abs(np.asarray(intercept))
         return OPERATIONS * EPS * terms
+    if name == "predict_proba":  # equal shares of votes are equal
+        best = values.max(axis=1, keepdims=True)
+        bounds[((values == best).sum(axis=1) > 1)] = 0.0
     if name == "decision_function":
         shifted = [np.abs(_columns(model, name, shift * positions) - values) for shift in SHIFTS]
         bounds += 4.0 * np.maximum(*shifted)

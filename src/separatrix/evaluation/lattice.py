@@ -29,7 +29,7 @@ POINTS_AT_ONCE = 2**14  # bounds the temporary memory
 VALUES_AT_ONCE = 2**19  # kernel values; estimators compute more of them in float32
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)  # each feature by itself
 EPS = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)  # below, a product has no relative accuracy
+TINY = 1e-290  # below, kernels may give 0
 OPERATIONS = 8  # roundings of a term beside those of the sum
 
 

@@ -49,6 +49,8 @@ export function idleParts(lines, classAt) {
   return found;
 }
 
+const BESIDE = 0.15; // cells beside a line at which its two sides are asked for
+
 /** The field less the level, with a frame of values carried on to the sides of the plane. */
 function addFrame(field, grid, level) {
   const side = grid + 2;

@@ -109,7 +109,7 @@ const leads = (scores, codes) => Float32Array.from(codes, (best_, cell) =>
  */
 export function picture(found, classes) {
   const colours = found.labels.map((label) => channels(classColour(Math.max(0, classes.indexOf(label)))));
-  const factor = found.fields.length <= 6 ? 4 : 2;
+  const factor = found.grid <= 100 ? 4 : 2;
   const shown = found.unfinished ? { ...found, codes: new Int8Array(found.codes.length).fill(NO_CLASS), fields: [] } : found;
   const { tint, open } = paintCells(shown, factor, colours);
   const idle = found.own || found.unfinished ? [] : idleParts(shown.fields.flatMap((field) => contours(field, found.grid)), classAt(shown));

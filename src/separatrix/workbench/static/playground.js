@@ -24,7 +24,7 @@ import { storyPlayer } from "./playground-story.js";
 import { testCard } from "./playground-test.js";
 import { tools } from "./playground-tools.js";
 
-const GRID = 100;
+const GRID = 160; // cells along each side: three pixels or four
 const COARSE = 60; // cells along a side while a slider moves
 const MANY = 500; // points of which each place of a slider takes longer than a frame
 const SLOW = 700; // ms until a fit is shown as working
