@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
-from separatrix import SVC, LinearSVC, NearestCentroid, Perceptron
+from separatrix import SVC, LinearSVC, Perceptron
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.regions import decision_regions
 from separatrix.evaluation.rules import RULES
@@ -84,7 +84,7 @@ def test_of_many_boundaries_only_the_edges_of_regions_are_drawn(k, drawn):
     corners = 10 * np.stack([np.cos(np.arange(k)), np.sin(np.arange(k))], axis=1)
     X, y = np.concatenate([corners, 1.1 * corners]), np.tile(range(k), 2)
 
-    figure = plot_regions(NearestCentroid(), X, y, rule="pairs")
+    figure = plot_regions(LinearSVC(), X, y, rule="pairs")
 
     lines = [part for part in figure.axes[0].collections if type(part).__name__ == "QuadContourSet"]
     assert len([part for part in lines if not part.filled]) == drawn

@@ -28,6 +28,7 @@ from separatrix.solvers.decomposition import coding
 from separatrix.types import Codes, Flags, Matrix, Vector
 
 SCORES = ("predict_joint_log_proba", "decision_function", "predict_proba")
+TIED = 8  # neighbours beyond those that vote: which of them are as near?
 PRECISE = 1e-9  # of the largest score: where predictions and scores may disagree
 SHIFTS = (1.0 + 4.0 * EPS, 1.0 - 4.0 * EPS)  # of positions: the least that a number can be off
 
@@ -135,7 +136,9 @@ def _decide_by_scores(model: Any, labels: Any, positions: Matrix) -> Decisions:
             found = _by_largest(BoundedScores(values, _bounds(model, name, positions, values)))
     last = model[-1] if hasattr(model, "steps") else model
     if found is not None and type(last) is KNeighborsClassifier:  # each search costs as much
-        return _with_predictions(found, model, labels, positions, POINTS_AT_ONCE)
+        open_ = np.abs(found.scores) <= found.bounds + _ties_of_distances(model, last, positions)
+        votes = Decisions(found.codes, np.where(open_, 0.0, found.scores), 0.0 * found.bounds)
+        return _with_predictions(votes, model, labels, positions, POINTS_AT_ONCE)
     codes = np.searchsorted(labels, in_blocks(model.predict, positions))
     if found is not None and np.isfinite(found.scores).all():
         size = np.abs(found.scores)
@@ -144,6 +147,19 @@ def _decide_by_scores(model: Any, labels: Any, positions: Matrix) -> Decisions:
             return found._replace(codes=codes, bounds=np.where(other, size, found.bounds))
     scores = np.where(codes == 1, 1.0, -1.0) if len(labels) == 2 else np.ones(len(codes))
     return Decisions(codes, scores, np.zeros(len(codes)))
+
+
+def _ties_of_distances(model: Any, last: KNeighborsClassifier, positions: Matrix) -> Vector:
+    """How far votes may shift because the last neighbours are as near as some that do not vote, (m,)."""
+    k = int(last.n_neighbors)
+    Z = positions if last is model else np.asarray(model[:-1].transform(positions))
+    D, rows = last.kneighbors(Z, min(k + TIED, last.n_samples_fit_))
+    digits = OPERATIONS * EPS * (D[:, [k - 1]] + np.abs(Z).sum(axis=1, keepdims=True))
+    tied = np.abs(D - D[:, [k - 1]]) <= digits
+    y = last._voters[0].y[rows]
+    differ = np.where(tied, y, -1).max(axis=1) > np.where(tied, y, y.max() + 1).min(axis=1)
+    moved = np.minimum(tied[:, :k].sum(axis=1), tied[:, k:].sum(axis=1))
+    return np.where(differ, 2.0 * moved / k, 0.0)
 
 
 def _with_predictions(
@@ -173,9 +189,6 @@ def _bounds(model: Any, name: str, positions: Matrix, values: Matrix) -> Matrix:
         Z = positions if last is model else np.asarray(model[:-1].transform(positions))
         terms: Matrix = np.abs(Z) @ np.abs(coef).T + np.abs(np.asarray(intercept))
         return OPERATIONS * EPS * terms
-    if name == "predict_proba":  # equal shares of votes are equal
-        best = values.max(axis=1, keepdims=True)
-        bounds[((values == best).sum(axis=1) > 1)] = 0.0
     if name == "decision_function":
         shifted = [np.abs(_columns(model, name, shift * positions) - values) for shift in SHIFTS]
         bounds += 4.0 * np.maximum(*shifted)

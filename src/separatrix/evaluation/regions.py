@@ -95,7 +95,7 @@ class Regions:
 
     def _explain(self, rounding: float) -> str:
         if rounding == 0:
-            return "equal votes or scores"
+            return "equal votes, scores or distances"
         one = len(self.labels) == 2 or self.rule != "predict"
         return f"{'|f|' if one else 'lead'} <= {rounding:.0e}"
 
