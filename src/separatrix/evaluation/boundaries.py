@@ -43,9 +43,9 @@ class _Squares(NamedTuple):
         """Sides with a crossing, (q, 4)."""
         return np.asarray(self.corners != np.roll(self.corners, -1, axis=1))
 
-    def take(self, some: Flags) -> _Squares:
+    def take(self, some: Flags | Codes) -> _Squares:
         """Some of the squares."""
-        return _Squares(*(part[some] for part in self))
+        return _Squares(self.i[some], self.j[some], self.corners[some], self.places[some])
 
     @classmethod
     def of(cls, codes: Codes, crossings: Matrix) -> _Squares:
@@ -137,7 +137,8 @@ def _meetings(squares: _Squares, ask: Callable[[Matrix], Codes]) -> Matrix:
     mean = np.where(crossed[:, :, None], squares.places, 0.0).sum(axis=1)
     mean /= crossed.sum(axis=1)[:, None]
     meeting = np.stack(sums, axis=1) / np.maximum(number, 1)[:, None]
-    return np.clip(np.where(number[:, None] > 0, meeting, mean), 0.01, 0.99)
+    found: Matrix = np.clip(np.where(number[:, None] > 0, meeting, mean), 0.01, 0.99)
+    return found
 
 
 def _bends(squares: _Squares, two: Codes, ask: Callable[[Codes, Matrix], Codes]) -> Matrix:

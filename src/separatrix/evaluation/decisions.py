@@ -183,11 +183,11 @@ def _bounds(model: Any, name: str, positions: Matrix, values: Matrix) -> Matrix:
     """What rounding may have made of scores, (m, p)."""
     bounds = OPERATIONS * EPS * np.abs(values)
     last = model[-1] if hasattr(model, "steps") else model
-    coef, intercept = getattr(last, "coef_", None), getattr(last, "intercept_", None)
+    coef: Any = getattr(last, "coef_", None)
     linear = isinstance(coef, np.ndarray) and coef.shape == (values.shape[1], positions.shape[1])
     if linear and name == "decision_function":
         Z = positions if last is model else np.asarray(model[:-1].transform(positions))
-        terms: Matrix = np.abs(Z) @ np.abs(coef).T + np.abs(np.asarray(intercept))
+        terms: Matrix = np.abs(Z) @ np.abs(coef).T + np.abs(last.intercept_)
         return OPERATIONS * EPS * terms
     if name == "decision_function":
         shifted = [np.abs(_columns(model, name, shift * positions) - values) for shift in SHIFTS]
