@@ -70,6 +70,7 @@ def test_the_boundary_of_a_linear_model_is_drawn_where_its_score_is_0():
 
     axes = figure.axes[0]
     (boundary,) = (part for part in axes.collections if isinstance(part, LineCollection))
+    assert len(boundary.get_segments()) == 1
     vertices = np.concatenate(boundary.get_segments())
     gradient = np.linalg.norm(model.coef_ * np.ptp(X[TWO], axis=0)) / 300  # per cell
     np.testing.assert_allclose(model.decision_function(vertices), 0, atol=gradient / 50)

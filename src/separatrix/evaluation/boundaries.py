@@ -214,6 +214,29 @@ def trace_segments(codes: Codes, crossings: Matrix) -> Segments:
     return Segments(*(np.concatenate(part) for part in zip(*pieces, strict=True)))
 
 
+def join_pieces(ends: Matrix) -> list[Matrix]:
+    """Lines, (m, 2), of the pieces, (n, 2, 2), that follow each other.
+
+    >>> [line.tolist() for line in join_pieces(np.array([[[0, 0], [1, 0]], [[2, 1], [1, 0]]]))]
+    [[[0, 0], [1, 0], [2, 1]]]
+    """
+    nodes, index = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
+    after: list[list[int]] = [[] for _ in nodes]
+    for one, other in index.reshape(-1, 2).tolist():
+        after[one].append(other)
+        after[other].append(one)
+    lines = []
+    for start in sorted(range(len(nodes)), key=lambda node: len(after[node]) != 1):  # ends first
+        while after[start]:
+            line = [start]
+            while after[line[-1]]:
+                here = line[-1]
+                line.append(after[here].pop())
+                after[line[-1]].remove(here)
+            lines.append(nodes[line])
+    return lines
+
+
 def _cut_length(places: Matrix, first: int) -> Vector:
     """Length of the two pieces that cut off a corner and the opposite one, (q,)."""
     ends = [places[:, c] - places[:, c - 1] for c in (first, first + 2)]

@@ -14,7 +14,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.evaluation.boundaries import UNDECIDED
+from separatrix.evaluation.boundaries import UNDECIDED, join_pieces
 from separatrix.evaluation.regions import Regions, decision_regions, planar_samples
 from separatrix.evaluation.rules import INDETERMINATE, RULES
 from separatrix.plots.figures import COLOURS, INK, MARKERS, new_figure
@@ -204,11 +204,14 @@ def _draw_boundaries(axes: Axes, regions: Regions) -> None:
     from matplotlib.collections import LineCollection
 
     style: dict[str, Any] = {"colors": INK, "linewidths": 1.1, "zorder": 2}
-    axes.add_collection(LineCollection(regions.segments.ends, capstyle="round", **style))
-    if regions.rule != "predict" and len(regions.fields) <= MOST_LINES:
-        for field in regions.fields:
-            if field.min() < 0 < field.max() and len(np.unique(field)) > 2:  # else no scores
-                axes.contour(regions.first, regions.second, field, levels=[0], **style)
+    scored = all(len(np.unique(field)) > 2 for field in regions.fields)
+    in_full = regions.rule != "predict" and len(regions.fields) <= MOST_LINES and scored
+    if not in_full or regions.undecided.any():
+        lines = join_pieces(regions.segments.ends)
+        axes.add_collection(LineCollection(lines, joinstyle="round", **style))
+    for field in regions.fields if in_full else ():
+        if field.min() < 0 < field.max():
+            axes.contour(regions.first, regions.second, field, levels=[0], **style)
 
 
 def _draw_margins(axes: Axes, model: Any) -> float:
