@@ -40,5 +40,7 @@ def decode_fields(answer):
 
 
 def decode_crossings(answer):
-    shares = np.frombuffer(base64.b64decode(answer["crossings"]), dtype=np.uint8) / 256
-    return shares.reshape(4, answer["grid"], answer["grid"])
+    found = np.zeros((4, answer["grid"], answer["grid"]))
+    places = np.frombuffer(base64.b64decode(answer["crossed"]), dtype="<u4")
+    found.ravel()[places] = np.frombuffer(base64.b64decode(answer["crossings"]), np.uint8) / 256
+    return found

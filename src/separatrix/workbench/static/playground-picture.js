@@ -45,7 +45,8 @@ export function regions(answer, window) {
   const cells = grid * grid;
   const codes = new Int8Array(bytes(answer.codes).buffer);
   const fields = Array.from({ length: answer.boundaries }, (_, p) => all.subarray(p * cells, (p + 1) * cells));
-  const crossings = Float32Array.from(bytes(answer.crossings), (share) => share / SHARES);
+  const crossings = new Float32Array(4 * cells), shares = bytes(answer.crossings);
+  new Uint32Array(bytes(answer.crossed).buffer).forEach((place, i) => { crossings[place] = shares[i] / SHARES; });
   const own = !answer.rule || answer.rule === "predict", undecided = answer.undecided ?? "";
   return { labels, grid, margins: Boolean(margins), window, fields, codes, crossings, undecided, own, unfinished: Boolean(answer.unfinished), ellipses: answer.ellipses ?? [] };
 }
