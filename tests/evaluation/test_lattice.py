@@ -1,11 +1,19 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, LinearSVC
-from separatrix.evaluation.lattice import Lattice, predict_on
+from separatrix import (
+    SVC,
+    KernelLogisticRegression,
+    KernelPerceptron,
+    KNeighborsClassifier,
+    LinearSVC,
+)
+from separatrix.evaluation.decisions import decide
+from separatrix.evaluation.lattice import Lattice, kernel_machine, kernel_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore:KernelPerceptron still made")
 
@@ -22,8 +30,14 @@ MODELS = {
     "averaged perceptron": KernelPerceptron(gamma=1.0, predictor="average"),
     "perceptrons of pairs": KernelPerceptron(gamma=1.0, multi_class="ovo"),
     "polynomial perceptron": KernelPerceptron("poly", gamma=0.1, coef0=1.0),
+    "logistic": KernelLogisticRegression(gamma=1.0),
+}
+OTHERS = {
     "neighbours": KNeighborsClassifier(6),
-    "weighted neighbours": KNeighborsClassifier(6, weights="distance", ties="lowest"),
+    "weighted neighbours": KNeighborsClassifier(6, weights="distance"),
+    "broken ties": SVC(break_ties=True),
+    "votes": KernelPerceptron(predictor="vote"),
+    "weights": LinearSVC(),
 }
 
 
@@ -31,41 +45,52 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("scaler", [None, StandardScaler(), MinMaxScaler()], ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_predictions_on_a_lattice_are_those_of_predict_and_the_scores(name, scaler, classes):
+def test_scores_on_a_lattice_are_those_of_the_machine_within_their_bounds(name, scaler, classes):
     rows = np.isin(Y, range(classes))
     model = MODELS[name] if scaler is None else make_pipeline(scaler, MODELS[name])
     model.fit(X[rows], Y[rows])
+    ready = LATTICE.positions if scaler is None else model[0].transform(LATTICE.positions)
+    machine = kernel_machine(model)
 
-    found = predict_on(model, LATTICE)
+    by_lattice, by_position = (
+        kernel_scores(model, where) for where in (LATTICE, LATTICE.positions)
+    )
 
-    np.testing.assert_array_equal(model.classes_[found.codes], model.predict(LATTICE.positions))
-    score = getattr(model, "decision_function", None) or model.predict_proba
-    np.testing.assert_allclose(found.values, score(LATTICE.positions), rtol=1e-6, atol=1e-9)
+    if hasattr(machine, "boundary_scores"):
+        expected = np.reshape(machine.boundary_scores(ready), by_lattice.values.shape)
+    else:
+        expected = np.reshape(machine.decision_function(ready), by_lattice.values.shape)
+    for scores in (by_lattice, by_position):
+        assert (np.abs(scores.values - expected) <= by_lattice.bounds + by_position.bounds).all()
+        assert scores.bounds.max() < 1e-9 * max(1.0, np.abs(expected).max())
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        LinearSVC(),
-        SVC(break_ties=True),
-        KernelPerceptron(predictor="vote"),
-        KNeighborsClassifier().set_params(n_neighbors=3),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_decisions_are_those_of_predict(name, classes):
+    rows = np.isin(Y, range(classes))
+    model = (MODELS | OTHERS)[name].fit(X[rows], Y[rows])
+
+    by_lattice = decide(model, model.classes_, LATTICE)
+    by_position = decide(model, model.classes_, LATTICE.positions)
+
+    expected = model.predict(LATTICE.positions)
+    for found in (by_lattice, by_position):
+        np.testing.assert_array_equal(model.classes_[found.codes], expected)
+    np.testing.assert_array_equal(by_lattice.undecided, by_position.undecided)
+
+
+@pytest.mark.parametrize("model", OTHERS.values(), ids=repr)
 def test_models_whose_scores_are_no_plain_sum_are_asked_in_the_usual_way(model):
-    y = np.stack([Y, Y], axis=1) if isinstance(model, KNeighborsClassifier) else Y
-
-    assert predict_on(model.fit(X, y), LATTICE) is None
+    assert kernel_machine(model.fit(X, Y)) is None
 
 
 def test_a_step_that_mixes_features_is_no_scaler():
-    from sklearn.decomposition import PCA
-
-    assert predict_on(make_pipeline(PCA(2), SVC()).fit(X, Y), LATTICE) is None
+    assert kernel_machine(make_pipeline(PCA(2), SVC()).fit(X, Y)) is None
 
 
 def test_positions_of_a_lattice_vary_along_the_first_side_first():
-    positions = Lattice(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])).positions
+    lattice = Lattice(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0]))
 
-    assert positions.tolist() == [[0, 5], [1, 5], [0, 6], [1, 6], [0, 7], [1, 7]]
+    assert lattice.positions.tolist() == [[0, 5], [1, 5], [0, 6], [1, 6], [0, 7], [1, 7]]
+    assert lattice.at(np.array([2]), np.array([1])).tolist() == [[1, 7]]

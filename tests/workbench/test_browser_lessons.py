@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from tests.workbench.playground.scenes import WINDOW
 from tests.workbench.test_browser_playground import (
     FACTS,
     PLANE,
@@ -27,6 +29,9 @@ from tests.workbench.test_browser_playground import (
 from tests.workbench.workbench_process import until
 
 from separatrix import SVC, KNeighborsClassifier
+from separatrix.workbench.playground.fit import compute_regions, encode_regions
+from separatrix.workbench.playground.generators import generate_points
+from separatrix.workbench.playground.scene import Scene
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 from playwright.sync_api import expect
@@ -90,37 +95,48 @@ def test_features_of_very_different_ranges_have_axes_of_their_own_and_say_so(vis
     expect(tab.locator(LEGEND)).to_contain_text("axes of different scales")
 
 
-LINES = """async (steps) => {
+LINES = """async ([answer, window]) => {
   const { regions, picture } = await import('/static/playground-picture.js');
-  const grid = 40, labels = ['a', 'b', 'c'];
-  const codes = Int8Array.from({ length: grid * grid }, (_, cell) => {
-    const i = Math.floor(cell / grid), j = cell % grid;
-    return j > 0.37 * i + 12 ? (j > 30 ? 2 : 1) : 0;
-  });
-  const fields = Float32Array.from({ length: 3 * grid * grid }, (_, at) =>
-    (codes[at % (grid * grid)] === Math.floor(at / (grid * grid)) ? 1 : -1));
-  const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
-  const answer = { labels, grid, margins: false, boundaries: 3, steps, rule: 'predict' };
-  const found = regions({ ...answer, codes: text(codes), fields: text(fields) }, [0, 1, 0, 1]);
-  return picture(found, labels).lines;
+  const { classAt } = await import('/static/boundaries.js');
+  const found = regions(answer, window), grid = answer.grid, codeOf = classAt(found);
+  const shown = picture(found, answer.labels);
+  const own = (code, cell) => code === codeOf(cell % grid + 0.5, Math.floor(cell / grid) + 0.5);
+  return { lines: shown.lines, undecided: shown.undecided, same: found.codes.every(own) };
 }"""
+SCENES = {
+    "three classes, C = 1000": ("blobs3", "svm", {"C": 1000.0}),
+    "hard margin": ("blobs3", "svm", {"hard": True}),
+    "vote ties": ("blobs5", "svm", {"kernel": "linear"}),
+    "small bumps": ("blobs4", "kernel-perceptron", {"gamma": 100.0}),
+    "neighbours": ("blobs3", "knn", {"n_neighbors": 2}),
+}
 
 
-def test_the_boundary_of_three_classes_is_no_staircase(visit):
-    """A slanted edge that only cells tell of: its line is straight to a fraction of a cell."""
-    tab = opened(visit, made())
+def both_ways(pieces):
+    return np.concatenate([pieces, pieces[:, ::-1]]).reshape(-1, 4)
 
-    stairs, smooth = (tab.evaluate(LINES, steps) for steps in (False, True))
 
-    def roughness(lines):
-        """The mean distance from the edge x = 0.37 y + 12.5 of the points beside it, in cells."""
-        places = np.concatenate([np.reshape(line, (-1, 2)) for line in lines])
-        inner = places[(places[:, 1] > 3) & (places[:, 1] < 37) & (places[:, 0] < 28)]
-        away = (inner[:, 0] - 0.37 * inner[:, 1]) / np.hypot(1, 0.37)
-        return float(np.std(away))
+@pytest.mark.parametrize("name", SCENES)
+def test_the_page_draws_the_pieces_of_lines_that_the_library_finds(visit, name):
+    shape, model, parameters = SCENES[name]
+    points = generate_points(shape, n=60, noise=0.2, seed=3)
+    scene = Scene.of(points, model, parameters)
+    regions = compute_regions(scene, scene.estimator(), WINDOW, 50)
+    answer = {**encode_regions(scene, regions), "grid": 50}
 
-    assert roughness(smooth) < 0.13
-    assert roughness(stairs) > 1.5 * roughness(smooth)
+    shown = visit("playground").tab.evaluate(LINES, [answer, WINDOW])
+
+    step = (WINDOW[1] - WINDOW[0]) / 50
+    expected = (regions.segments.ends - WINDOW[0]) / step  # in cells from the lower left corner
+    lines = [np.reshape(line, (-1, 2)) for line in shown["lines"]]
+    drawn = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
+    drawn = drawn[
+        ((drawn >= 0.5) & (drawn <= 49.5)).all(axis=(1, 2))
+    ]  # without what goes to the frame
+    apart = cdist(both_ways(drawn), both_ways(expected), metric="chebyshev")
+    assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) < 1 / 200
+    assert shown["same"]
+    assert shown["undecided"] == bool(regions.undecided.any())
 
 
 def test_a_line_that_bounds_nothing_where_it_is_is_not_called_a_boundary(visit):

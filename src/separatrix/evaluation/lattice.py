@@ -1,30 +1,36 @@
-"""Predictions of kernel machines and nearest neighbours on a lattice of positions.
+"""Scores of kernel machines in the plane, in float64, each with a bound of its rounding error.
 
 Gaussian and Laplacian kernels are products over features: k(x, z) = k1(x1, z1) k2(x2, z2). So on g by
 g positions the scores of s support vectors are one matrix product of g x s with s x g, and g s
-exponentials replace g g s. Other kernels are evaluated for all positions at once.
+exponentials replace g g s. Other kernels, and other positions, are evaluated position by position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from separatrix.estimators.base.multiclass import decision_values, winners
+from separatrix.errors import DataError
+from separatrix.estimators.kernel_logistic import KernelLogisticRegression
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.nu_svc import NuSVC
 from separatrix.estimators.svc import SVC
-from separatrix.kernels.vector_kernels import Gaussian, Laplacian
+from separatrix.kernels.vector_kernels import Gaussian, Laplacian, squared_norms
 from separatrix.runtime.blocks import row_blocks
-from separatrix.types import Codes, Matrix, Vector
+from separatrix.solvers.decomposition import coding
+from separatrix.types import Matrix, Vector
 
 POINTS_AT_ONCE = 2**14  # bounds the temporary memory
+VALUES_AT_ONCE = 2**19  # kernel values; estimators compute more of them in float32
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)  # each feature by itself
+EPS = float(np.finfo(np.float64).eps)
+TINY = 1e-290  # below, kernels may give 0
+OPERATIONS = 8  # roundings of a term beside those of the sum
 
 
 class Lattice(NamedTuple):
@@ -38,47 +44,61 @@ class Lattice(NamedTuple):
         """Return all positions, (h g, 2)."""
         return np.stack(np.meshgrid(self.first, self.second), axis=-1).reshape(-1, 2)
 
-
-class LatticePredictions(NamedTuple):
-    """Predictions of a model at every position."""
-
-    codes: Codes  # shape: (m,); indices into `classes_`
-    values: Matrix  # shape: (m,) or (m, k); scores, or vote fractions
-    pairs: Matrix | None = None  # shape: (m, k (k - 1) / 2); scores of each pair, if they vote
+    def at(self, i: Any, j: Any) -> Matrix:
+        """Return the positions of row i, column j, (m, 2)."""
+        return np.stack([self.first[j], self.second[i]], axis=-1)
 
 
-def predict_on(model: Any, lattice: Lattice) -> LatticePredictions | None:
-    """Predict with a fitted kernel machine or `KNeighborsClassifier`, alone or after scalers.
+class BoundedScores(NamedTuple):
+    """Scores at every boundary, and how far rounding may have moved each of them."""
 
-    Equal to `predict` and the scores up to rounding of kernel values. None for other models.
-    """
+    values: Matrix  # shape: (m, p)
+    bounds: Matrix  # shape: (m, p)
+
+
+def kernel_machine(model: Any) -> Any:
+    """The kernel machine whose scores are one sum over its vectors, alone or after scalers, or None."""
     scalers, last = _split_pipeline(model)
     if any(type(scaler) not in SCALERS for scaler in scalers):
         return None
-    if type(last) is KNeighborsClassifier and not last.outputs_2d_:
-        shares = in_blocks(model.predict_proba, lattice.positions)
-        return LatticePredictions(shares.argmax(axis=1), shares)
-    if not _is_one_sum(last):
-        return None
-    S = _separable_scores(last, _scale(lattice, scalers))
-    if S is None:
-        ready = Pipeline(model.steps[:-1]).transform if scalers else np.asarray
-        S = in_blocks(lambda positions: last.boundary_scores(ready(positions)), lattice.positions)
-    if isinstance(last, SVC | NuSVC):
-        voting = last.multi_class == "ovo" and len(last.classes_) > 2
-        return LatticePredictions(last._codes(S), last._values(S), S if voting else None)
-    values = decision_values(S, len(last.classes_), last._scheme, last.ties)
-    return LatticePredictions(winners(values), values)
+    if type(last) in (SVC, NuSVC):
+        ready = not last.break_ties
+    elif type(last) is KernelPerceptron:
+        votes_by_margin = last.multi_class == "ovo" and last.ties == "margin"
+        ready = last.predictor in ("last", "average") and not votes_by_margin
+    else:
+        ready = type(last) is KernelLogisticRegression
+    dense = ready and last.kernel_.takes == "vectors" and not last._precomputed
+    return last if dense and isinstance(last.support_vectors_, np.ndarray) else None
 
 
-def in_blocks(answer: Callable[[Matrix], Any], positions: Matrix) -> Any:
+def kernel_scores(model: Any, where: Lattice | Matrix) -> BoundedScores:
+    """Scores of a model with a `kernel_machine` at positions, and bounds of their rounding errors."""
+    scalers, machine = _split_pipeline(model)
+    kernel, vectors = machine.kernel_, np.asarray(machine.support_vectors_, dtype=np.float64)
+    terms = _Terms.of(machine)
+    if isinstance(where, Lattice) and type(kernel) in (Gaussian, Laplacian):
+        scaled = _scale(where, scalers)
+        S, sizes = _separable_sums(kernel, scaled, vectors, terms)
+        positions = scaled.positions
+    else:
+        positions = where.positions if isinstance(where, Lattice) else where
+        for scaler in scalers:
+            positions = scaler.transform(positions)
+        S, sizes = _sums(kernel, positions, vectors, terms)
+    relative, absolute = _kernel_errors(kernel, positions, vectors)
+    bounds = (EPS * (len(vectors) + OPERATIONS) + relative)[:, None] * sizes
+    bounds += absolute[:, None] * np.abs(terms.coef).sum(axis=1)
+    bounds += OPERATIONS * (EPS * np.abs(terms.intercept) + TINY)
+    return BoundedScores(S + terms.intercept, bounds)
+
+
+def in_blocks(
+    answer: Callable[[Matrix], Any], positions: Matrix, size: int = POINTS_AT_ONCE
+) -> Any:
     """Call a function on blocks of positions and concatenate the results."""
-    return np.concatenate(
-        [
-            np.asarray(answer(positions[block]))
-            for block in row_blocks(len(positions), POINTS_AT_ONCE)
-        ]
-    )
+    blocks = row_blocks(len(positions), size)
+    return np.concatenate([np.asarray(answer(positions[block])) for block in blocks])
 
 
 def _split_pipeline(model: Any) -> tuple[list[Any], Any]:
@@ -89,11 +109,35 @@ def _split_pipeline(model: Any) -> tuple[list[Any], Any]:
     return steps[:-1], steps[-1]
 
 
-def _is_one_sum(machine: Any) -> bool:
-    """Return whether its scores are one sum over the support vectors."""
-    if type(machine) in (SVC, NuSVC):
-        return not (machine.break_ties or hasattr(machine, "_ties"))
-    return type(machine) is KernelPerceptron and machine.predictor in ("last", "average")
+class _Terms(NamedTuple):
+    """Coefficients of the vectors at every boundary, and biases."""
+
+    coef: Matrix  # shape: (p, s)
+    intercept: Vector  # shape: (p,)
+    own: list[Any]  # the vectors that each boundary has, in groups: rows of vectors, boundaries
+
+    @classmethod
+    def of(cls, machine: Any) -> Self:
+        if isinstance(machine, KernelPerceptron):
+            coef = machine.alpha_.T
+            return cls(coef, machine.intercept_, [(slice(None), slice(None))])
+        support = machine._support
+        coef = support.columns()
+        if not support.paired:
+            return cls(coef, support.intercept, [(slice(None), slice(None))])
+        classes = [slice(*cut) for cut in pairwise(support.cuts)]
+        sides = coding(len(classes), "ovo")
+        own = [(part, np.flatnonzero(side)) for part, side in zip(classes, sides, strict=True)]
+        return cls(coef, support.intercept, own)
+
+    def sums(self, K: Matrix) -> tuple[Matrix, Matrix]:
+        """Sums of the terms, and of their absolute values, (m, p) each."""
+        found = np.zeros((2, len(K), len(self.coef)))
+        for vectors, boundaries in self.own:
+            coef, part = self.coef[boundaries][:, vectors].T, K[:, vectors]
+            found[0][:, boundaries] += part @ coef
+            found[1][:, boundaries] += np.abs(part) @ np.abs(coef)
+        return found[0], found[1]
 
 
 def _scale(lattice: Lattice, scalers: list[Any]) -> Lattice:
@@ -104,20 +148,20 @@ def _scale(lattice: Lattice, scalers: list[Any]) -> Lattice:
     return Lattice(first[:, 0], second[:, 1])
 
 
-def _separable_scores(machine: Any, lattice: Lattice) -> Matrix | None:
-    """Return the scores of every boundary, (m, p), if the kernel is a product over the two features."""
-    kernel, vectors = machine.kernel_, machine.support_vectors_
-    if type(kernel) not in (Gaussian, Laplacian) or not isinstance(vectors, np.ndarray):
-        return None
+def _separable_sums(
+    kernel: Any, lattice: Lattice, vectors: Matrix, terms: _Terms
+) -> tuple[Matrix, Matrix]:
+    """Sums at every boundary and of the absolute values of their terms, (m, p) each."""
     columns, rows = (
         _kernel_values(kernel, side, vectors[:, j]) for j, side in enumerate(lattice)
     )  # (g, s), (h, s)
-    if isinstance(machine, SVC | NuSVC):
-        coefficients, biases = machine._support.columns(), machine.intercept_
-    else:
-        coefficients, biases = machine.alpha_.T, np.zeros(machine.alpha_.shape[1])
-    S = [(rows * a) @ columns.T + b for a, b in zip(coefficients, biases, strict=True)]
-    return np.stack([part.ravel() for part in S], axis=1)
+    sums = np.empty((2, len(rows) * len(columns), len(terms.coef)))
+    for p, a in enumerate(terms.coef):
+        own = np.flatnonzero(a)
+        across = columns[:, own].T
+        sums[0, :, p] = ((rows[:, own] * a[own]) @ across).ravel()
+        sums[1, :, p] = ((rows[:, own] * np.abs(a[own])) @ across).ravel()
+    return sums[0], sums[1]
 
 
 def _kernel_values(kernel: Any, x: Vector, z: Vector) -> Matrix:
@@ -127,3 +171,35 @@ def _kernel_values(kernel: Any, x: Vector, z: Vector) -> Matrix:
         D *= D
     D *= -kernel.gamma
     return np.asarray(np.exp(D, out=D))
+
+
+def _sums(kernel: Any, positions: Matrix, vectors: Matrix, terms: _Terms) -> tuple[Matrix, Matrix]:
+    """Sums at every boundary and of the absolute values of their terms, (m, p) each."""
+    sums = np.zeros((2, len(positions), len(terms.coef)))
+    if len(vectors):
+        for block in row_blocks(len(positions), max(1, VALUES_AT_ONCE // len(vectors))):
+            sums[:, block] = terms.sums(kernel.block(positions[block], vectors))
+    return sums[0], sums[1]
+
+
+def _kernel_errors(kernel: Any, positions: Matrix, vectors: Matrix) -> tuple[Vector, Vector]:
+    """Rounding errors of kernel values at each position, relative and absolute, (m,) each.
+
+    Estimators compute them from inner products, whose errors grow with the distance from the origin,
+    or from the mean of the vectors where the kernel depends on differences only.
+    """
+    none = np.zeros(len(positions))
+    if not len(vectors):
+        return none, none
+    centre = vectors.mean(axis=0) if kernel.translation_invariant else np.zeros(2)
+    far = np.maximum(squared_norms(positions - centre), squared_norms(vectors - centre).max())
+    if type(kernel) is Gaussian:
+        return OPERATIONS * kernel.gamma * EPS * far, none
+    if type(kernel) is Laplacian:
+        return OPERATIONS * kernel.gamma * EPS * np.sqrt(far), none
+    powers = np.ceil(np.log2(np.maximum(far, TINY)))  # few different ones: a bound for each
+    try:
+        errors = {power: kernel.error(2.0**power, OPERATIONS * EPS) for power in np.unique(powers)}
+    except DataError:  # the kernel has no bound of its own
+        return none, none
+    return none, np.array([errors[power] for power in powers])

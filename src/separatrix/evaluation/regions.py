@@ -2,13 +2,15 @@
 
 The plane is divided into equal cells, and the centre of each is classified, so a fraction of cells is a
 fraction of the area. Rules that combine binary classifiers may be contradictory: such cells have code -1.
+Where votes tie, or nothing but rounding decides, cells are undecided; they keep the predicted code.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -18,29 +20,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError
-from separatrix.evaluation.lattice import Lattice, in_blocks, predict_on
+from separatrix.evaluation.boundaries import (
+    UNDECIDED,
+    Segments,
+    find_crossings,
+    trace_segments,
+    without_slivers,
+)
+from separatrix.evaluation.lattice import Lattice, in_blocks
+from separatrix.evaluation.rules import RULES, RegionClassifier, RuleClassifier, sides_of
 from separatrix.runtime.blocks import default_budget, in_words
-from separatrix.solvers.decomposition import coding, pairs
-from separatrix.types import Codes, Flags, Matrix, Signs, Vector
+from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.types import Codes, Flags, Matrix, Vector
 from separatrix.validation import require_choice, require_real
 
-RULES = {
-    "predict": "the predicted class",
-    "rest": "each class but the last against the rest",
-    "each": "each class against the rest",
-    "pairs": "majority of all pairs",
-}
-INDETERMINATE = -1
 SMALLEST_GRID, LARGEST_GRID = 10, 2000
-LARGEST = float(np.finfo(np.float32).max)
-LEAST = 1e-6  # lead of a class that wins by votes, not against each other one
-
-
-class RegionClassifier(NamedTuple):
-    """A fitted classifier, and the rows that it was trained on."""
-
-    fitted: Any
-    rows: Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,30 +54,73 @@ class Regions:
     codes: Codes  # shape: (g, g)
     """Class code of the cell at second[i], first[j]; -1 if the rule gives no class."""
     fields: Matrix  # shape: (p, g, g)
-    """One for each boundary, 0 on it: for a class, its score less the best other, or where pairs vote
-    its score against the winner; for a binary problem, its score. +1 and -1 for a model without scores."""
+    """Score of each boundary, 0 on it: of a binary problem its score, of several classes the lead of the
+    predicted one. 1, or for a binary problem +1 and -1, for a model without scores."""
+    undecided: Flags  # shape: (g, g)
+    """Cells where votes tie or the score is at most its rounding error: another class is as good."""
+    crossings: Matrix  # shape: (4, g, g)
+    """How far on the way to the next column, and to the next row, the class changes, and where between
+    four cells lines meet or bend; NaN where not."""
+    rounding: float = 0.0
+    """The largest bound of the rounding error of a score that leaves a cell undecided."""
     machines: tuple[RegionClassifier, ...] = ()
     """The model itself, or with another rule one clone per boundary."""
 
+    @property
+    def drawn(self) -> Codes:
+        """Class code of each cell, -1 if the rule gives no class, -2 if it is undecided, (g, g)."""
+        return np.where(self.undecided, UNDECIDED, self.codes)
+
+    @cached_property
+    def segments(self) -> Segments:
+        """Pieces of the lines between regions, ends in the coordinates of the features, (n, 2, 2)."""
+        cells = trace_segments(self.drawn, self.crossings)
+        start = np.array([self.first[0], self.second[0]])
+        step = np.array([np.ptp(self.first), np.ptp(self.second)]) / (len(self.first) - 1)
+        return cells._replace(ends=start + step * cells.ends)
+
     def codes_at(self, positions: Any) -> Codes:
         """Classify other positions, (m, 2), by the same rule; -1 if it gives no class."""
+        return self._classifier.predict(np.asarray(positions, dtype=np.float64))
+
+    def undecided_at(self, position: Any) -> str:
+        """Why a position, (2,), is undecided; an empty text if it is not."""
+        cell = self._classifier.decide(np.asarray(position, dtype=np.float64)[None])
+        return self._explain(cell.rounding) if cell.undecided[0] else ""
+
+    @property
+    def why_undecided(self) -> str:
+        """Why cells are undecided; an empty text if none is."""
+        return self._explain(self.rounding) if self.undecided.any() else ""
+
+    def _explain(self, rounding: float) -> str:
+        if rounding == 0:
+            return "equal votes, scores or distances"
+        one = len(self.labels) == 2 or self.rule != "predict"
+        return f"{'|f|' if one else 'lead'} <= {rounding:.0e}"
+
+    @property
+    def _classifier(self) -> RuleClassifier:
         if not self.machines:
             raise DataError(
                 "these regions were not made by decision_regions: they have no classifier"
             )
-        positions = np.asarray(positions, dtype=np.float64)
-        guesses = [in_blocks(machine.fitted.predict, positions) for machine in self.machines]
-        if self.rule == "predict":
-            return np.asarray(np.searchsorted(self.labels, guesses[0]))
-        claims = np.stack([guess == 1 for guess in guesses])
-        return _combine(claims, self.rule, len(self.labels))
+        return RuleClassifier(self.labels, self.rule, self.machines)
 
     @property
     def share(self) -> dict[Any, float]:
-        """Fraction of the area by label, with the indeterminate part under None; they sum to 1."""
-        cells = np.bincount(self.codes.ravel() + 1, minlength=len(self.labels) + 1)
+        """Fraction of the area by label, with the indeterminate part under None.
+
+        With `undecided_share` they sum to 1.
+        """
+        cells = np.bincount(self.codes[~self.undecided] + 1, minlength=len(self.labels) + 1)
         shares = (cells / self.codes.size).tolist()
         return {**dict(zip(self.labels.tolist(), shares[1:], strict=True)), None: shares[0]}
+
+    @property
+    def undecided_share(self) -> float:
+        """Fraction of the area where votes tie or rounding decides."""
+        return float(self.undecided.mean())
 
     @property
     def indeterminate(self) -> float:
@@ -91,11 +128,14 @@ class Regions:
         return self.share[None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table as plain values, the indeterminate part last; areas in per cent."""
-        return [
+        """Return the table as plain values, what has no class last; areas in per cent."""
+        rows = [
             {"region": "indeterminate" if label is None else label, "share": 100 * share}
             for label, share in self.share.items()
         ]
+        if self.undecided.any():
+            rows.append({"region": "undecided", "share": 100 * self.undecided_share})
+        return rows
 
     def __str__(self) -> str:
         ranges = " x ".join(
@@ -161,17 +201,27 @@ def decision_regions(
     X, y = planar_samples("decision_regions", X, y)
     sides = _ranges(X, margin) if window is None else _check_window(window)
     lattice = Lattice(*(_centres(low, high, grid) for low, high in sides))
-    decide = _by_predict if rule == "predict" else _by_boundaries
-    found = decide(model, X, y, lattice, rule)
+    build = _by_predict if rule == "predict" else _by_boundaries
+    with blas_on_one_thread():  # of small matrices
+        combined = build(model, X, y, lattice, rule)
+        _require_memory(combined.boundaries, grid * grid)
+        cells = combined.decide(lattice)
+        undecided = without_slivers(cells.undecided.reshape(grid, grid))
+        codes = cells.codes.reshape(grid, grid)
+        drawn = np.where(undecided, UNDECIDED, codes)
+        crossings = find_crossings(drawn, lattice, lambda positions: combined.decide(positions)[:2])
     return Regions(
         name=type(model).__name__,
         rule=rule,
-        labels=found.labels,
+        labels=combined.labels,
         first=lattice.first,
         second=lattice.second,
-        codes=found.codes.reshape(grid, grid),
-        fields=found.fields.reshape(-1, grid, grid),
-        machines=found.machines,
+        codes=codes,
+        fields=cells.fields.reshape(-1, grid, grid),
+        undecided=undecided,
+        crossings=crossings,
+        rounding=cells.rounding if undecided.any() else 0.0,
+        machines=combined.machines,
     )
 
 
@@ -187,135 +237,32 @@ def planar_samples(owner: str, X: Any, y: Any) -> tuple[Matrix, Any]:
     return X, np.array(y.tolist()) if y.dtype.kind == "O" else y
 
 
-class _RuleResult(NamedTuple):
-    """The class of each position by a rule."""
-
-    labels: Any  # shape: (k,)
-    codes: Codes  # shape: (m,)
-    fields: Matrix  # shape: (p, m)
-    machines: tuple[RegionClassifier, ...]
-
-
-def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> _RuleResult:
+def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> RuleClassifier:
     fitted = _fit_if_needed(model, X, y)
-    guesses, values, pair_scores = _predict_lattice(fitted, lattice)
-    known = np.asarray(getattr(fitted, "classes_", guesses))
+    known = getattr(fitted, "classes_", None)
+    if known is None:
+        known = np.unique(in_blocks(fitted.predict, lattice.positions))
     if (known.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
         raise DataError(
             f"{type(model).__name__} has labels such as {known[0]!r}, but y has labels such as "
             f"{y[0]!r}; pass the labels it was fitted with"
         )
     labels = np.unique(np.concatenate([known, y]))
-    k = len(labels)
-    _require_memory(1 if k == 2 else k, len(guesses))
-    codes = np.searchsorted(labels, guesses)
-    if pair_scores is not None and len(known) == k:
-        fields = np.array([_pair_lead(pair_scores, c, codes, k) for c in range(k)])
-    else:
-        scores = _scores(fitted, labels, values)
-        of_classes = range(1, 2) if k == 2 else range(k)
-        fields = np.array([_field(scores, c, codes == c) for c in of_classes])
-    return _RuleResult(labels, codes, fields, (RegionClassifier(fitted, np.arange(len(X))),))
+    return RuleClassifier(labels, "predict", (RegionClassifier(fitted, np.arange(len(X))),))
 
 
-def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -> _RuleResult:
+def _by_boundaries(model: Any, X: Matrix, y: Any, _lattice: Lattice, rule: str) -> RuleClassifier:
     labels, codes = np.unique(y, return_inverse=True)
     if len(labels) < 2:
         raise DataError(
             f"rule={rule!r} needs samples of at least 2 classes; got one, {labels.tolist()[0]!r}"
         )
-    sides = _sides(rule, len(labels))
-    positions = len(lattice.first) * len(lattice.second)
-    _require_memory(sides.shape[1], positions)
-    claims = np.empty((sides.shape[1], positions), dtype=bool)
-    fields = np.empty(claims.shape, dtype=np.float32)
     machines = []
-    for number, side in enumerate(sides.T):
+    for side in sides_of(rule, len(labels)).T:
         targets = side[codes].astype(np.intp)
         rows = np.flatnonzero(targets)
-        fitted = clone(model).fit(X[rows], targets[rows])
-        guesses, values, _ = _predict_lattice(fitted, lattice)
-        claims[number] = guesses == 1
-        scores = _scores(fitted, np.array([-1, 1]), values)
-        fields[number] = _field(scores, 1, claims[number])
-        machines.append(RegionClassifier(fitted, rows))
-    return _RuleResult(labels, _combine(claims, rule, len(labels)), fields, tuple(machines))
-
-
-def _predict_lattice(fitted: Any, lattice: Lattice) -> tuple[Any, Any, Matrix | None]:
-    """Return the label of each position, (m,), the scores, (m,) or (m, k), or None, and those of pairs."""
-    found = predict_on(fitted, lattice)
-    if found is not None:
-        return fitted.classes_[found.codes], found.values, found.pairs
-    positions = lattice.positions
-    score = getattr(fitted, "decision_function", None) or getattr(fitted, "predict_proba", None)
-    guesses = in_blocks(fitted.predict, positions)
-    return guesses, None if score is None else in_blocks(score, positions), None
-
-
-def _combine(claims: Flags, rule: str, k: int) -> Codes:
-    """Return the class of each position, (m,), from the claims of all boundaries, (p, m)."""
-    rule_function = _majority if rule == "pairs" else _only_claim
-    return rule_function(claims, _sides(rule, k))
-
-
-def _sides(rule: str, k: int) -> Signs:
-    """Return the side of each class in each binary problem, (k, p)."""
-    if rule == "pairs":
-        return coding(k, "ovo")
-    against_rest = (2 * np.eye(k, dtype=np.int8) - 1).astype(np.int8)
-    return against_rest[:, :-1] if rule == "rest" else against_rest
-
-
-def _majority(claims: Flags, sides: Signs) -> Codes:
-    """Return the class with the most votes, (m,); ties are indeterminate."""
-    votes = (sides > 0).astype(np.intp) @ claims + (sides < 0).astype(np.intp) @ ~claims  # (k, m)
-    alone = (votes == votes.max(axis=0)).sum(axis=0) == 1
-    return np.where(alone, votes.argmax(axis=0), INDETERMINATE)
-
-
-def _only_claim(claims: Flags, sides: Signs) -> Codes:
-    """Return the only class that claims a position; if none does, the one without a boundary, (m,)."""
-    k, p = sides.shape
-    count = claims.sum(axis=0)
-    unclaimed = k - 1 if p < k else INDETERMINATE
-    codes = np.where(count == 1, claims.argmax(axis=0), INDETERMINATE)
-    return np.where(count == 0, unclaimed, codes)
-
-
-def _scores(fitted: Any, labels: Any, values: Any) -> Matrix | None:
-    """Return one score per label, (m, k), or None; of two labels the difference is the model's score."""
-    if values is None or not np.array_equal(getattr(fitted, "classes_", ()), labels):
-        return None
-    S: Matrix = np.stack([-values / 2, values / 2], axis=1) if values.ndim == 1 else values
-    return S if S.shape[1] == len(labels) > 1 else None
-
-
-def _field(scores: Matrix | None, label: int, inside: Flags) -> Vector:
-    """Return the lead of a label, (m,); +1 and -1 if scores and predictions disagree."""
-    steps: Vector = np.where(inside, 1.0, -1.0).astype(np.float32)
-    if scores is None:
-        return steps
-    lead = scores[:, label] - np.delete(scores, label, axis=1).max(axis=1)
-    consistent = np.isfinite(lead).all() and np.array_equal(lead > 0, inside)
-    return np.clip(lead, -LARGEST, LARGEST).astype(np.float32) if consistent else steps
-
-
-def _pair_lead(S: Matrix, label: int, codes: Codes, k: int) -> Vector:
-    """Return the lead of a label by the pair that decides, (m,), where pairs vote: votes are steps.
-
-    Inside, the least of its scores against the others; outside, its score against the winner.
-    """
-    first, second = pairs(k).T
-    others = np.delete(np.arange(k), label)
-    problem = np.array(
-        [np.flatnonzero((first == min(label, o)) & (second == max(label, o)))[0] for o in others]
-    )
-    scores = S[:, problem] * np.where(others > label, 1.0, -1.0)  # (m, k - 1)
-    inside = codes == label
-    against = scores[np.arange(len(S)), np.where(inside, 0, codes - (codes > label))]
-    lead = np.where(inside, np.maximum(scores.min(axis=1), LEAST), np.minimum(against, -LEAST))
-    return np.clip(lead, -LARGEST, LARGEST).astype(np.float32)
+        machines.append(RegionClassifier(clone(model).fit(X[rows], targets[rows]), rows))
+    return RuleClassifier(labels, rule, tuple(machines))
 
 
 def _fit_if_needed(model: Any, X: Matrix, y: Any) -> Any:
@@ -374,7 +321,7 @@ def _check_parameters(model: Any, rule: str, grid: Any, margin: float) -> None:
 
 
 def _require_memory(boundaries: int, positions: int) -> None:
-    needed, budget = 5 * boundaries * positions, default_budget()  # a float32 and a flag for each
+    needed, budget = 17 * boundaries * positions, default_budget()  # score, bound and flag for each
     if needed > budget:
         raise MemoryBudgetError(
             f"{boundaries} boundaries on {positions} cells need {in_words(needed)}; the budget is "

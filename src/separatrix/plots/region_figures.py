@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.evaluation.regions import RULES, Regions, decision_regions, planar_samples
+from separatrix.evaluation.boundaries import UNDECIDED, join_pieces
+from separatrix.evaluation.regions import Regions, decision_regions, planar_samples
+from separatrix.evaluation.rules import INDETERMINATE, RULES
 from separatrix.plots.figures import COLOURS, INK, MARKERS, new_figure
 from separatrix.types import Codes, Matrix, Vector
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
 NOWHERE = "#8C8C8C"  # grey belongs to no class
+NO_CLASS_HATCHES = {INDETERMINATE: "//////", UNDECIDED: "xxxx"}
 TINT = 0.24  # share of a class's colour in its region
 LARGEST_DOT, SMALLEST_DOT = 24.0, 7.0  # area of a marker, for few samples and for many
 MOST_LINES = 6  # above, boundaries of binary problems would hide the regions
@@ -46,7 +48,8 @@ def plot_regions(
 ) -> Figure:
     """The predicted class at every point of the plane, with the samples on top.
 
-    The part that the rule gives to no class is grey and hatched. The legend has each region's share
+    The part that the rule gives to no class is grey and hatched; undecided parts, where votes tie or
+    nothing but rounding decides, are grey and cross-hatched. The legend has each region's share
     of the area; the same numbers are in `decision_regions(...).rows()`.
 
     Parameters
@@ -180,53 +183,35 @@ def _codes(y: Any, labels: Any) -> Codes:
 
 
 def _fill(axes: Axes, regions: Regions) -> None:
-    """Each region in a light tint of its colour; the part of no class in grey and hatched."""
+    """Each region in a light tint of its colour; what has no class in grey and hatched."""
     tints = np.array([tint(_colour(code)) for code in range(len(regions.labels))] + [tint(NOWHERE)])
     first, second = regions.first, regions.second
     half = (first[1] - first[0]) / 2, (second[1] - second[0]) / 2
     extent = (first[0] - half[0], first[-1] + half[0], second[0] - half[1], second[-1] + half[1])
     style: dict[str, Any] = {"aspect": "auto", "interpolation": "none", "zorder": 0}
-    axes.imshow(tints[regions.codes], extent=extent, origin="lower", **style)  # -1: the last tint
-    if regions.indeterminate:
-        hatched = axes.contourf(
-            first, second, regions.codes < 0, levels=[0.5, 1.5], colors="none", hatches=["//////"]
-        )
-        hatched.set(edgecolor=NOWHERE, linewidth=0, zorder=1)
+    codes = np.maximum(regions.drawn, INDETERMINATE)  # -1: the last tint
+    axes.imshow(tints[codes], extent=extent, origin="lower", **style)
+    for code, hatch in NO_CLASS_HATCHES.items():
+        without = regions.drawn == code
+        if without.any():
+            style = {"levels": [0.5, 1.5], "colors": "none", "hatches": [hatch]}
+            hatched = axes.contourf(first, second, without, **style)
+            hatched.set(edgecolor=NOWHERE, linewidth=0, zorder=1)
 
 
 def _draw_boundaries(axes: Axes, regions: Regions) -> None:
-    style: dict[str, Any] = {"levels": [0], "colors": INK, "linewidths": 1.1, "zorder": 2}
-    for field in _lines(regions):
+    """The lines between regions; of a few boundaries of a rule also where they bound nothing."""
+    from matplotlib.collections import LineCollection
+
+    style: dict[str, Any] = {"colors": INK, "linewidths": 1.1, "zorder": 2}
+    scored = all(len(np.unique(field)) > 2 for field in regions.fields)
+    in_full = regions.rule != "predict" and len(regions.fields) <= MOST_LINES and scored
+    if not in_full or regions.undecided.any():
+        lines = join_pieces(regions.segments.ends)
+        axes.add_collection(LineCollection(lines, joinstyle="round", **style))
+    for field in regions.fields if in_full else ():
         if field.min() < 0 < field.max():
-            axes.contour(regions.first, regions.second, _smooth(field), **style)
-
-
-def _lines(regions: Regions) -> Any:
-    """Fields whose zeros are drawn: those of a few boundaries, or of the edges of all regions."""
-    if regions.rule == "predict" or len(regions.fields) <= MOST_LINES:
-        return regions.fields
-    return (np.where(regions.codes == code, 1.0, -1.0) for code in range(len(regions.labels)))
-
-
-def _smooth(field: Matrix) -> Matrix:
-    """The field with steps rounded over about one cell, so that a boundary is not a staircase.
-
-    It goes on beyond the frame as it came, so a linear field stays what it is.
-    """
-    room = 6
-    if _jumps(field):  # by unequal amounts on both sides: only the sign says where
-        field = np.where(field > 0, 1.0, -1.0)
-    wider = np.pad(field, room, mode="reflect", reflect_type="odd")
-    return np.asarray(gaussian_filter(wider, sigma=1.5, truncate=4)[room:-room, room:-room])
-
-
-def _jumps(field: Matrix) -> bool:
-    """Whether the field changes much faster across its zeros than elsewhere."""
-    change, across = (
-        np.concatenate([np.diff(values, axis=0).ravel(), np.diff(values, axis=1).ravel()])
-        for values in (field, field > 0)
-    )
-    return bool(np.median(np.abs(change[across])) > 10 * np.median(np.abs(change)))
+            axes.contour(regions.first, regions.second, field, levels=[0], **style)
 
 
 def _draw_margins(axes: Axes, model: Any) -> float:
@@ -287,11 +272,12 @@ def _legend_of_regions(figure: Figure, regions: Regions, apart: float | None) ->
         marker = Line2D([], [], markeredgecolor="white", markeredgewidth=0.4, **style)
         handles.append((Patch(facecolor=tint(_colour(code))), marker))
         texts.append(f"{label}\n{_percent(share[label])} of the area")
-    if share[None]:
-        handles.append(
-            Patch(facecolor=tint(NOWHERE), edgecolor=NOWHERE, hatch="//////", linewidth=0)
-        )
-        texts.append(f"indeterminate\n{_percent(share[None])} of the area")
+    without = {"indeterminate": share[None], "undecided": regions.undecided_share}
+    for (name, part), hatch in zip(without.items(), NO_CLASS_HATCHES.values(), strict=True):
+        if part:
+            style = {"facecolor": tint(NOWHERE), "edgecolor": NOWHERE, "linewidth": 0}
+            handles.append(Patch(hatch=hatch, **style))
+            texts.append(f"{name}\n{_percent(part)} of the area")
     if apart is not None:
         handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (5, 3))))
         texts.append(f"margins\n{apart:.3g} apart")

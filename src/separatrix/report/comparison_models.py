@@ -13,7 +13,8 @@ from sklearn.pipeline import Pipeline
 from separatrix.data.dataset import Dataset
 from separatrix.estimators.base.tuned import best_model
 from separatrix.estimators.table_encoder import TableEncoder
-from separatrix.evaluation.regions import RULES, decision_regions
+from separatrix.evaluation.regions import decision_regions
+from separatrix.evaluation.rules import RULES
 from separatrix.plots.figures import plot_features
 from separatrix.plots.neighbor_curves import plot_k
 from separatrix.plots.region_figures import plot_regions

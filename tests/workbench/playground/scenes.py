@@ -37,3 +37,10 @@ def decode_codes(answer):
 def decode_fields(answer):
     values = np.frombuffer(base64.b64decode(answer["fields"]), dtype="<f4")
     return values.reshape(answer["boundaries"], answer["grid"], answer["grid"])
+
+
+def decode_crossings(answer):
+    found = np.zeros((4, answer["grid"], answer["grid"]))
+    places = np.frombuffer(base64.b64decode(answer["crossed"]), dtype="<u4")
+    found.ravel()[places] = np.frombuffer(base64.b64decode(answer["crossings"]), np.uint8) / 256
+    return found

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from tests.workbench.playground.scenes import (
+    WINDOW,
     as_arrays,
     decode_codes,
+    decode_crossings,
     fact,
     fit,
     make_scene,
@@ -236,9 +238,19 @@ def test_a_circle_is_separated_by_a_plane_over_the_squares(playground):
         playground.lift(**make_scene("blobs3"))
 
 
-def test_a_model_without_scores_says_that_only_its_cells_are_known(playground):
-    assert fit(playground, **make_scene("blobs3", model="knn"))["steps"] is True
-    assert fit(playground, **make_scene(model="lda"))["steps"] is False
+def test_lines_of_a_model_without_scores_run_between_cells_where_its_class_changes(playground):
+    scene = make_scene("blobs3", model="knn", parameters={"n_neighbors": 1})
+    X, y = as_arrays(scene["points"])
+    model = KNeighborsClassifier(1).fit(X, y)
+
+    crossings = decode_crossings(fit(playground, **scene))[0]
+
+    i, j = np.nonzero(crossings)
+    step, low = (WINDOW[1] - WINDOW[0]) / 25, WINDOW[0] + (WINDOW[1] - WINDOW[0]) / 50
+    before, after = (low + step * (j + crossings[i, j] + off) for off in (-0.02, 0.02))
+    one, other = (model.predict(np.column_stack([x, low + step * i])) for x in (before, after))
+    assert len(i) > 10
+    assert (one != other).all()
 
 
 # ---- from the fit before -----------------------------------------------------------------------

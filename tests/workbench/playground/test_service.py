@@ -55,8 +55,8 @@ def test_every_model_with_its_defaults_gives_the_regions_that_the_library_gives(
         model = clone(Scene.of(**scene).estimator()).fit(X, y)
     found = decision_regions(model, X, y, grid=25, window=tuple(WINDOW))
     assert answer["labels"] == found.labels.tolist()
-    np.testing.assert_array_equal(decode_codes(answer), found.codes)
-    np.testing.assert_array_equal(decode_fields(answer), found.fields)
+    np.testing.assert_array_equal(decode_codes(answer), found.drawn)
+    np.testing.assert_allclose(decode_fields(answer), found.fields, rtol=1e-6, atol=1e-29)
     wrong = np.flatnonzero(model.predict(X) != y).tolist()
     assert answer["wrong"] == wrong
     assert answer["facts"][0]["value"].endswith(f"({len(wrong)} of {len(y)})")
@@ -103,7 +103,7 @@ def test_support_vectors_of_pairs_are_those_of_any_boundary(playground):
     assert support == sorted(expected)
 
 
-def test_boundaries_of_very_many_pairs_are_sent_as_the_edges_of_regions(playground):
+def test_of_very_many_pairs_the_least_score_is_sent(playground):
     rng = np.random.default_rng(0)
     labels = [chr(ord("a") + code) for code in range(12)]
     codes = list(range(12)) * 3
@@ -111,8 +111,8 @@ def test_boundaries_of_very_many_pairs_are_sent_as_the_edges_of_regions(playgrou
 
     answer = fit(playground, points=points, model="lda", parameters={}, rule="pairs")
 
-    assert answer["boundaries"] == 12
-    np.testing.assert_array_equal(decode_fields(answer)[3] > 0, decode_codes(answer) == 3)
+    assert answer["boundaries"] == 1
+    assert (decode_fields(answer) > 0).all()
 
 
 def test_neighbours_left_out_are_counted_as_the_library_counts_them(playground):

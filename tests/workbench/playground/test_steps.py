@@ -167,7 +167,7 @@ def test_before_its_first_mistake_the_kernel_perceptron_has_no_regions_and_says_
     start = playground.step(**scene, step=0, window=WINDOW, grid=20)
 
     assert steps[0]["message"] == "the start: no point is in the sum yet, every score is 0"
-    assert np.all(decode_codes(start) == -2)
+    assert np.all(decode_codes(start) == -3)
     assert start["boundaries"] == 0
     assert start["support"] == []
     assert steps[1]["guess"] is None

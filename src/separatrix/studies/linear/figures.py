@@ -35,6 +35,8 @@ def region_arrays(found: Regions, prefix: str) -> dict[str, Any]:
         "second": found.second,
         f"{prefix}codes": found.codes.astype(np.int8),
         f"{prefix}fields": found.fields.astype(np.float32),
+        f"{prefix}undecided": found.undecided,
+        f"{prefix}crossings": found.crossings.astype(np.float32),
     }
 
 
@@ -50,6 +52,8 @@ def draw_regions(
         second=arrays["second"],
         codes=arrays[f"{prefix}codes"].astype(np.intp),
         fields=arrays[f"{prefix}fields"],
+        undecided=arrays[f"{prefix}undecided"],
+        crossings=arrays[f"{prefix}crossings"],
     )
     region_figures.draw_regions(axes, regions, arrays["X"], arrays["codes"])
     _hide_from_legend(axes)

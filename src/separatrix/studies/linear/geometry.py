@@ -13,7 +13,8 @@ from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.evaluation.regions import RULES, decision_regions
+from separatrix.evaluation.regions import decision_regions
+from separatrix.evaluation.rules import RULES
 from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
 from separatrix.plots.figures import COLOURS, INK
 from separatrix.report.page import Picture, Section, Table

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.regions import RegionClassifier
+from separatrix.evaluation.rules import RegionClassifier
 from separatrix.types import Matrix
 from separatrix.workbench.playground.scene import Scene, final_estimator
 

@@ -19,6 +19,7 @@ def explain_position(scene: Scene, regions: Regions, at: tuple[float, float]) ->
     code = int(regions.codes_at(x)[0])
     answer: dict[str, Any] = {
         "label": None if code < 0 else scene.labels[code],
+        "undecided": regions.undecided_at(at),
         "scores": [],
         "kind": None,
         "distance": None,

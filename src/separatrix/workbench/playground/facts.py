@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.regions import INDETERMINATE, RegionClassifier, Regions
+from separatrix.evaluation.regions import Regions
+from separatrix.evaluation.rules import INDETERMINATE, RegionClassifier
 from separatrix.types import Codes
 from separatrix.workbench.playground.scene import Scene, final_estimator
 
@@ -88,6 +89,9 @@ def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
         indeterminate = int(np.count_nonzero(codes == INDETERMINATE))
         share = f"{100 * regions.indeterminate:.1f} % of the area, {indeterminate} of the points"
         yield "indeterminate", share
+    if regions.undecided.any():
+        share = f"{100 * regions.undecided_share:.1f} % of the area"
+        yield "undecided", f"{share}: {regions.why_undecided}"
     if support := support_rows(regions.machines):
         yield "support vectors", f"{len(support)} of {n}"
 

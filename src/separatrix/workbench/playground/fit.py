@@ -32,11 +32,10 @@ from separatrix.workbench.playground.facts import (
 )
 from separatrix.workbench.playground.scene import Scene
 
-MAX_LEVELS = (
-    200  # different values of fields that are votes, or signs: between cells nothing is known
-)
+SHARES = 256  # parts of the side of a square between four cells; a crossing is never at its ends
+FLOAT32 = (1e-30, 1e30)  # absolute scores that the page gets
 _NUMBERS = re.compile(r"[\d.e+-]+")
-MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, the edges of regions are sent
+MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, their least score is sent
 
 
 def fit_picture(
@@ -130,19 +129,23 @@ def compute_regions(scene: Scene, model: Any, window: Sequence[float], grid: int
 
 
 def encode_regions(scene: Scene, regions: Regions) -> dict[str, Any]:
-    """Class codes and scores as the page draws them, the lowest row of cells first."""
+    """What the page draws, the lowest row of cells first: classes, where they change, and scores."""
     fields = regions.fields
     if len(fields) > MAX_FIELDS:
-        own = regions.codes == np.arange(len(scene.labels))[:, None, None]
-        fields = np.where(own, 1.0, -1.0)
+        fields = np.abs(fields).min(axis=0)[None]
+    fields = np.copysign(np.clip(np.abs(fields), *FLOAT32), fields)  # no sign is lost
     own_margins = scene.model.margins and scene.values.get("loss") not in ("logistic", "sigmoid")
     boundaries = scene.rule != "predict" or len(scene.labels) == 2
+    places = np.flatnonzero(~np.isnan(regions.crossings))
+    shares = np.clip(np.rint(regions.crossings.ravel()[places] * SHARES), 1, SHARES - 1)
     return {
         "labels": scene.labels,
-        "codes": _base64(regions.codes.astype(np.int8)),
+        "codes": _base64(regions.drawn.astype(np.int8)),
+        "crossings": _base64(shares.astype(np.uint8)),
+        "crossed": _base64(places.astype("<u4")),
         "fields": _base64(fields.astype("<f4")),
         "boundaries": len(fields),
-        "steps": any(len(np.unique(field)) <= MAX_LEVELS for field in fields),
+        "undecided": regions.why_undecided,
         "rule": scene.rule,
         "grid": len(regions.first),
         "margins": bool(own_margins and boundaries and (np.abs(fields) != 1).any()),

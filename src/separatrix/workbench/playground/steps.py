@@ -28,7 +28,7 @@ from separatrix.workbench.playground.smo_steps import SmoStep, require_small, sm
 MAX_STEPS = 2000
 START = "the start: all weights are 0"
 EMPTY_SUM = "the start: no point is in the sum yet, every score is 0"
-NO_CLASS = -2  # the code of a cell before the first mistake
+NO_CLASS = -3  # the code of a cell before the first mistake
 
 
 class Mistake(NamedTuple):
@@ -105,8 +105,12 @@ def picture_after(scene: Scene, step: int, window: Sequence[float], grid: int) -
 
 def _empty_picture(scene: Scene, grid: int) -> dict[str, Any]:
     """Before the first mistake no cell has a class: all scores are 0."""
-    codes = np.full((grid, grid), NO_CLASS)
-    nothing = Regions("", "predict", np.array(scene.labels), codes[0], codes[0], codes, np.empty(0))
+    codes, sides = np.full((grid, grid), NO_CLASS), np.zeros(grid)
+    none, crossings = np.zeros((grid, grid), dtype=bool), np.full((4, grid, grid), np.nan)
+    labels = np.array(scene.labels)
+    nothing = Regions(
+        "", "predict", labels, sides, sides, codes, np.empty((0, grid, grid)), none, crossings
+    )
     return {**encode_regions(scene, nothing), "support": [], "warnings": [*scene.notes]}
 
 
@@ -173,6 +177,24 @@ def _pair_sentence(scene: Scene, step: SmoStep, before: Vector) -> str:
     return f"the worst pair violates the conditions by {step.violation:.3g}: {', '.join(moves)}"
 
 
+class _SmoMachine:
+    """An SVM of two classes after some steps of SMO."""
+
+    def __init__(self, model: Any, vectors: Matrix, coef: Vector, intercept: float) -> None:
+        self.classes_ = model.classes_
+        self._model, self._vectors, self._coef, self._intercept = model, vectors, coef, intercept
+
+    def decision_function(self, X: Matrix) -> Vector:
+        """Score of the second class, (m,)."""
+        Z = self._model[0].transform(X) if isinstance(self._model, Pipeline) else X
+        K = final_estimator(self._model).kernel_.block(Z, self._vectors)
+        return np.asarray(K @ self._coef + self._intercept)
+
+    def predict(self, X: Matrix) -> Any:
+        """Class of each position, (m,)."""
+        return self.classes_[(self.decision_function(X) > 0) * 1]
+
+
 def _picture_of_pairs(
     scene: Scene, step: int, window: Sequence[float], grid: int
 ) -> dict[str, Any]:
@@ -183,19 +205,11 @@ def _picture_of_pairs(
         if state is None:
             raise DataError(f"step {step} is not one of the steps")
         y = np.where(scene.y == 1, 1.0, -1.0)
-        x0, x1, y0, y1 = window
-        across = x0 + (np.arange(grid) + 0.5) / grid * (x1 - x0)
-        upward = y0 + (np.arange(grid) + 0.5) / grid * (y1 - y0)
-        positions = np.stack(np.meshgrid(across, upward), axis=-1).reshape(-1, 2)
-        seen = model[0].transform(positions) if isinstance(model, Pipeline) else positions
         support = np.flatnonzero(state.alpha)
-        K = final_estimator(model).kernel_.block(seen, Z[support])
-        scores = K @ (state.alpha * y)[support] + state.intercept
-    if not len(support):
-        return _empty_picture(scene, grid)
-    cells = scores.reshape(grid, grid)
-    labels = np.array(scene.labels)
-    regions = Regions("", "predict", labels, across, upward, (cells > 0) * 1, cells[None])
+        if not len(support):
+            return _empty_picture(scene, grid)
+        machine = _SmoMachine(model, Z[support], (state.alpha * y)[support], state.intercept)
+        regions = compute_regions(scene, machine, window, grid)
     answer = encode_regions(scene, regions)
     return {**answer, "support": scene.rows[support].tolist(), "warnings": [*scene.notes]}
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import ParameterError
-from separatrix.evaluation.regions import RegionClassifier
+from separatrix.evaluation.rules import RegionClassifier
 from separatrix.workbench.playground.facts import why_unfinished
 from separatrix.workbench.playground.fit import collect_warnings
 from separatrix.workbench.playground.scene import Scene

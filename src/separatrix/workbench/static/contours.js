@@ -25,26 +25,24 @@ export function contours(field, grid, level = 0) {
 }
 
 /**
- * Parts of lines between cells of different classes, and parts that bound nothing where they are: the line of one pair
- * of classes goes on through the region of a third.
+ * Parts of lines that bound nothing where they are: the line of one pair of classes goes on through the region of a
+ * third.
  *
  * @param {number[][]} lines @param {(x: number, y: number) => number} classAt the class of a place, in cells
  */
-export function boundingParts(lines, classAt) {
-  const found = { lines: [], idle: [] };
+export function idleParts(lines, classAt) {
+  const found = [];
   for (const line of lines) {
-    let part = null, kind = "";
+    let part = null;
     for (let i = 0; i + 3 < line.length; i += 2) {
       const [ax, ay, bx, by] = line.slice(i, i + 4);
       const long = Math.hypot(bx - ax, by - ay) || 1;
       const [nx, ny] = [(by - ay) / long, (ax - bx) / long], [mx, my] = [(ax + bx) / 2, (ay + by) / 2];
-      const differ = classAt(mx + BESIDE * nx, my + BESIDE * ny) !== classAt(mx - BESIDE * nx, my - BESIDE * ny);
-      const now = differ ? "lines" : "idle";
-      if (now !== kind) {
-        part = [ax, ay];
-        found[now].push(part);
-        kind = now;
+      if (classAt(mx + BESIDE * nx, my + BESIDE * ny) !== classAt(mx - BESIDE * nx, my - BESIDE * ny)) {
+        part = null;
+        continue;
       }
+      if (!part) found.push((part = [ax, ay]));
       part.push(bx, by);
     }
   }
@@ -75,21 +73,22 @@ function carryOn(values, start, stride, grid) {
 /** For each crossed side of a square the one or two others that the line goes on to. */
 function joints(values, side) {
   const found = new Map();
-  const join = (one, other) => {
-    if (found.has(one)) found.get(one).push(other);
-    else found.set(one, [other]);
-  };
   for (let i = 0; i < side - 1; i++) {
     for (let j = 0; j < side - 1; j++) {
       const corner = i * side + j;
       const edges = [2 * corner, 2 * (corner + 1) + 1, 2 * (corner + side), 2 * corner + 1];
-      for (const [one, other] of linesIn(values, side, corner)) {
-        join(edges[one], edges[other]);
-        join(edges[other], edges[one]);
-      }
+      for (const [one, other] of linesIn(values, side, corner)) join(found, edges[one], edges[other]);
     }
   }
   return found;
+}
+
+/** Note that a line goes from one node to another. @param {Map<number, number[]>} found */
+export function join(found, one, other) {
+  for (const [from, to] of [[one, other], [other, one]]) {
+    if (found.has(from)) found.get(from).push(to);
+    else found.set(from, [to]);
+  }
 }
 
 function linesIn(values, side, corner) {
@@ -100,7 +99,7 @@ function linesIn(values, side, corner) {
 }
 
 /** Sides in the order in which lines go through them; a closed line ends where it begins. */
-function chain(found) {
+export function chain(found) {
   const lines = [];
   const ends = [...found.keys()].filter((edge) => found.get(edge).length === 1);
   for (const start of [...ends, ...found.keys()]) {

@@ -65,7 +65,8 @@ export function hoverCard(plane, scene, { on, signal, shown }) {
 
   function lines(answer) {
     const { labels } = shown().found, two = labels.length === 2;
-    const found = [answer.label === null ? "No class here" : `Class ${answer.label}`];
+    const found = [answer.undecided ? `Undecided: ${answer.undecided.replace("<=", "≤").replace("e-", "e−")}` : answer.label === null ? "No class here" : `Class ${answer.label}`];
+    if (answer.undecided && answer.label !== null) found.push(`predict gives ${answer.label}`);
     if (answer.kind === "probability") found.push(answer.scores.map((value, c) => `P(${labels[c]}) = ${percent(value)}`).slice(0, 4).join(", "));
     else if (answer.kind === "score" && two) {
       const margin = scene.kind.key === "svm" || scene.kind.key === "linear-svm" ? (Math.abs(answer.scores[0]) < 1 ? ", inside the margin" : ", outside the margin") : "";

@@ -78,7 +78,7 @@ export function liftCard(scene, { found, signal }) {
   function model() {
     if (kind === "squares") return lifted && fromSquares(lifted, scene);
     const regions = found();
-    return regions?.fields.length === 1 ? fromScore(regions, scene) : null;
+    return regions?.fields.length === 1 && regions.labels.length === 2 ? fromScore(regions, scene) : null;
   }
 
   function draw() {

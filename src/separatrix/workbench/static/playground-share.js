@@ -9,7 +9,7 @@ import { cornersOf } from "./playground-marks.js";
 import { ellipseLines } from "./playground-overlay.js";
 import { escaped, pageFile } from "./share-file.js";
 
-const MODULES = ["share-page", "plane", "playground-picture", "playground-overlay", "playground-axes", "playground-marks", "playground-points", "playground-legend", "contours", "colours", "dom", "api", "controls"];
+const MODULES = ["share-page", "plane", "playground-picture", "playground-overlay", "playground-axes", "playground-marks", "playground-points", "playground-legend", "boundaries", "contours", "colours", "dom", "api", "controls"];
 const LARGEST = 2_000_000; // bytes of a page
 const MOST_STEPS = 400; // of a linear model
 const MOST_PICTURES = 40; // of a kernel machine

@@ -2,7 +2,7 @@
  * Learning watched step by step: mistake by mistake, down the subgradient, or pair by pair of an SVM.
  */
 import { latest } from "./api.js";
-import { contours } from "./contours.js";
+import { boundaries } from "./boundaries.js";
 import { button, choice, problem, words } from "./controls.js";
 import { fill, h, svg } from "./dom.js";
 import { askAbout } from "./playground-ask.js";
@@ -100,7 +100,7 @@ export function stepsCard(scene, { show, signal }) {
   /** The marks of a step: its row, or its two rows, and their numbers. */
   const rowsOf = (step) => ({ row: step.row ?? null, other: step.other ?? null });
   const namesOf = (step) => ({ names: [step.row, step.other].filter((row) => row !== null && row !== undefined).map((row) => ({ row, text: `row ${row}` })) });
-  const ghostOf = (before) => (before?.fields.length ? { ghost: { lines: before.fields.flatMap((field) => contours(field, before.grid)), grid: before.grid, window: before.window } } : {});
+  const ghostOf = (before) => (before?.fields.length ? { ghost: { lines: boundaries(before), grid: before.grid, window: before.window } } : {});
   const linear = (step) => linearRegions({ labels: found.labels, W: step.W, b: step.b, margins: scene.kind.steps !== "mistakes" && step.W.length === 1, window: scene.view });
 
   /** Of a linear model: the line, the line before, and the weights before and after. */

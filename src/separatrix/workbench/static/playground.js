@@ -24,7 +24,7 @@ import { storyPlayer } from "./playground-story.js";
 import { testCard } from "./playground-test.js";
 import { tools } from "./playground-tools.js";
 
-const GRID = 100;
+const GRID = 160; // cells along each side: three pixels or four
 const COARSE = 60; // cells along a side while a slider moves
 const MANY = 500; // points of which each place of a slider takes longer than a frame
 const SLOW = 700; // ms until a fit is shown as working
@@ -104,7 +104,7 @@ function build(view, scene, on, signal) {
     if (closed || scene.present() < 2) return markRest();
     const { points, classes, view: window } = scene, mark = { ...tests.mark(), route, step: story.step() };
     const begun = performance.now();
-    const coarse = quick && (scene.points.length >= MANY || fitted?.answer.steps === false); // steps: edges that few cells would blunt
+    const coarse = quick && (scene.points.length >= MANY || fitted !== null);
     finishing = route === "finish";
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {

@@ -7,7 +7,7 @@ import { onScheme } from "./colours.js";
 import { Plane } from "./plane.js";
 import { legend } from "./playground-legend.js";
 import { mark } from "./playground-marks.js";
-import { linearRegions, picture, regions, wrongRows } from "./playground-picture.js";
+import { linearRegions, picture, regions, UNDECIDED, wrongRows } from "./playground-picture.js";
 
 /** @param {HTMLElement} view @param {any} data */
 export function open(view, data) {
@@ -71,6 +71,6 @@ function describe(found, data, [x, y]) {
   const [j, i] = [Math.floor(((x - x0) / (x1 - x0)) * grid), Math.floor(((y - y0) / (y1 - y0)) * grid)];
   if (i < 0 || j < 0 || i >= grid || j >= grid) return "Move over the plane to read it.";
   const code = codes[i * grid + j];
-  const score = fields.length === 1 && !found.unfinished ? `, score ${words(fields[0][i * grid + j])}` : "";
-  return `${data.names[0]} ${words(x)}, ${data.names[1]} ${words(y)}: ${code >= 0 ? `class ${labels[code]}` : "no class"}${score}`;
+  const score = fields.length === 1 && labels.length === 2 && !found.unfinished ? `, score ${words(fields[0][i * grid + j])}` : "";
+  return `${data.names[0]} ${words(x)}, ${data.names[1]} ${words(y)}: ${code >= 0 ? `class ${labels[code]}` : code === UNDECIDED ? `undecided (${found.undecided})` : "no class"}${score}`;
 }
