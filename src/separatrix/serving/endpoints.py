@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -87,6 +88,16 @@ class ServedRequest:
             refuse(f"?{shorten(ascii(unknown))}: expected one of {', '.join(QUERIES)}")
         return dict(found)
 
+    def require_different_parameters(self) -> None:
+        """Refuse a query that gives a parameter twice, whatever the path does with it."""
+        if b"&" not in (text := self.scope["query_string"]):
+            return
+        names = Counter(name for name, _ in parse_qsl(text.decode("latin-1"), True))
+        name, count = names.most_common(1)[0] if names else ("", 0)
+        if count > 1:
+            message = f"?{shorten(ascii(name))} is given {count} times, expected once"
+            raise RequestError(400, "query", message)
+
 
 class Endpoints:
     """The state of a server, and its answers."""
@@ -125,6 +136,7 @@ class Endpoints:
 
     async def answer(self, request: ServedRequest) -> Reply:
         """Answer a request, or raise a `RequestError`."""
+        request.require_different_parameters()
         allowed = []
         for method, pattern, function in ROUTES:
             if (match := pattern.fullmatch(request.path)) is not None:
@@ -165,6 +177,8 @@ class Endpoints:
         }
         if scores.P is not None:
             found |= {"classes": model.classes.tolist(), "probabilities": scores.P.tolist()}
+        if notes := model.notes(rows):
+            found["notes"] = notes
         if explained:
             found["explanations"] = await self._guard(self._run(_explain_rows, model, rows))
         return json_reply(found)
