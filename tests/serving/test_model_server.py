@@ -130,7 +130,7 @@ def test_reloads_under_load_give_no_wrong_answer(tmp_path, iris, linear, count):
         while not done.is_set():
             answers.append(live.request("POST", "/predict?probabilities=0", ROW))
 
-    with LiveModelServer(("both", "1", path), poll=0.005) as live:
+    with LiveModelServer(("both", "1", path), poll=0.005, any_signature=True) as live:
         threads = [threading.Thread(target=ask, args=(live,)) for _ in range(3)]
         for one in threads:
             one.start()

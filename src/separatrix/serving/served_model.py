@@ -40,6 +40,32 @@ class Scores(NamedTuple):
     P: Any
 
 
+class Signature(NamedTuple):
+    """What clients rely on: the columns with their roles, in order, and the classes."""
+
+    columns: tuple[tuple[str, str], ...]
+    classes: tuple[Any, ...]
+
+    def difference(self, other: Signature) -> str:
+        """What another signature has instead, in a few words; "" for an equal one.
+
+        >>> one = Signature((("age", "number"),), ("no", "yes"))
+        >>> one.difference(Signature((("age", "date"),), ("no", "yes")))
+        "column 0 is 'age' (date), not 'age' (number)"
+        >>> one.difference(Signature(one.columns, ("yes", "no")))
+        "the classes are ['yes', 'no'], not ['no', 'yes']"
+        """
+        if len(other.columns) != len(self.columns):
+            return f"there are {len(other.columns)} columns, not {len(self.columns)}"
+        pairs = enumerate(zip(other.columns, self.columns, strict=True))
+        for j, (theirs, ours) in pairs:
+            if theirs != ours:
+                return f"column {j} is {theirs[0]!r} ({theirs[1]}), not {ours[0]!r} ({ours[1]})"
+        if repr(other.classes) != repr(self.classes):
+            return f"the classes are {list(other.classes)!r:.80}, not {list(self.classes)!r:.80}"
+        return ""
+
+
 class ServedModel:
     """A loaded model, which does not change; a new file makes another one."""
 
@@ -57,6 +83,8 @@ class ServedModel:
         steps = [step for _, step in inner.steps] if isinstance(inner, Pipeline) else []
         self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
         self.classes = np.asarray(classes_of(model))
+        pairs = tuple((spec.name, spec.role) for spec in self.specs)
+        self.signature = Signature(pairs, tuple(self.classes.tolist()))
         self.has_probabilities = hasattr(model, "predict_proba")
         self._scored = without_names(model)
         self.block = self._row_wise_block(block)

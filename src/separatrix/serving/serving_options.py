@@ -52,6 +52,8 @@ class ServingOptions:
     poll: float = 1.0
     """Seconds between two checks of the model files."""
     access_log: bool = True
+    any_signature: bool = False
+    """Whether a file that changes may have other columns or classes."""
 
 
 def parse_source(text: str) -> ModelSource:
