@@ -83,7 +83,9 @@ def test_a_file_of_other_columns_or_classes_is_refused_and_said(tmp_path, iris, 
     reload(client)
     reload(client)
 
-    reason = "the file has another signature: column 0 is 'x1' (number), not 'sepal length' (number)"
+    reason = (
+        "the file has another signature: column 0 is 'x1' (number), not 'sepal length' (number)"
+    )
     assert client.post("/predict", ROW).body == before
     assert [one["error"] for one in client.logged] == [reason]
     assert client.get("/v2/models").json()[0]["reason"] == f"the old model serves: {reason}"
@@ -94,7 +96,6 @@ def test_a_file_of_other_columns_or_classes_is_refused_and_said(tmp_path, iris, 
 
 
 def test_classes_in_another_order_are_another_signature(tmp_path, iris):
-    model, _, X = iris
     path = tmp_path / "order.model"
     shutil.copy(iris[1], path)
     client = AsgiClient([("order", "1", path)])

@@ -24,6 +24,7 @@ from separatrix.errors import DataError
 from separatrix.modelfile.files import load
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import bar
+from separatrix.runtime.regular_files import open_regular, read_regular
 
 PIECE_BYTES = 64 * 2**20  # of a CSV file
 FORMATS = (".parquet", ".csv", ".tsv")
@@ -81,9 +82,10 @@ def cut_table(data: Path, piece_bytes: int) -> list[Piece]:
     if data.suffix == ".parquet":
         import pyarrow.parquet as parquet
 
-        return [Piece(i, i + 1) for i in range(parquet.ParquetFile(data).num_row_groups)]
+        with open_regular(data) as file, parquet.ParquetFile(file) as table:
+            return [Piece(i, i + 1) for i in range(table.num_row_groups)]
     size = data.stat().st_size
-    with data.open("rb") as file:
+    with open_regular(data) as file:
         cuts = [len(file.readline())]  # after the header
         while cuts[-1] < size:
             file.seek(min(cuts[-1] + piece_bytes, size))
@@ -127,7 +129,7 @@ def _write_piece(data: Path, piece: Piece, own: Path) -> None:
         groups = list(range(piece.start, piece.stop))
         parquet.write_table(parquet.ParquetFile(data).read_row_groups(groups), own)
         return
-    with data.open("rb") as source, own.open("wb") as target:
+    with open_regular(data) as source, own.open("wb") as target:
         target.write(source.readline())
         source.seek(piece.start)
         target.write(source.read(piece.stop - piece.start))
@@ -137,7 +139,7 @@ def _claim(out: Path, model: Path, data: Path, options: list[Any]) -> None:
     """Claim the folder for these predictions; refuse if it holds others."""
     state = data.stat()
     about = {
-        "model": hashlib.sha256(model.read_bytes()).hexdigest(),
+        "model": hashlib.sha256(read_regular(model)).hexdigest(),
         "data": [str(data.resolve()), state.st_size, state.st_mtime_ns],
         "options": options,
     }

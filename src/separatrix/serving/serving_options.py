@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from separatrix.errors import DataError, ParameterError
+from separatrix.runtime.regular_files import read_regular
 from separatrix.web import MEGABYTE
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -78,7 +79,7 @@ def parse_source(text: str) -> ModelSource:
 
 def read_tokens(path: Path) -> tuple[str, ...]:
     """The tokens of a file, one per line; lines that begin with # are comments."""
-    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [line.strip() for line in read_regular(path).decode().splitlines()]
     tokens = tuple(line for line in lines if line and not line.startswith("#"))
     if not tokens or min(map(len, tokens)) < SHORTEST_TOKEN or not all(map(str.isascii, tokens)):
         error = DataError(

@@ -13,6 +13,7 @@ from separatrix.app.libsvm.samples import PathLike, read_samples, with_hint, wri
 from separatrix.errors import DataFileError, ModelFileError, UnsupportedError
 from separatrix.modelfile.files import load
 from separatrix.modelfile.libsvm_text import load_libsvm
+from separatrix.runtime.regular_files import open_regular
 
 
 class PredictResult(NamedTuple):
@@ -107,7 +108,7 @@ def _read_for(machine: Any, model: PathLike, path: PathLike) -> tuple[Any, Any, 
 def _is_text(model: PathLike) -> bool:
     """Return whether a model file is LIBSVM's; ours begins with its length in binary."""
     try:
-        with open(model, "rb") as file:
+        with open_regular(model) as file:
             return b"\0" not in file.read(8)
     except OSError:
         return True  # the reader raises the error
