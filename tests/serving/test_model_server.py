@@ -245,10 +245,8 @@ def test_each_worker_that_is_killed_under_load_is_replaced(iris, count):
             seen.add(oldest)
             kills.append(time.monotonic())
             os.kill(oldest, signal.SIGKILL)
-            ready = {served.get("/v2/health/ready")["workers_ready"] for _ in range(3)}
-            assert ready <= {1, 2}
-            while len(worker_pids(served)) < 2 or oldest in worker_pids(served):
-                time.sleep(0.02)
+            while served.get("/v2/health/ready")["workers_ready"] != 1:
+                time.sleep(0.01)
             while served.get("/v2/health/ready")["workers_ready"] < 2:
                 time.sleep(0.05)
         answered = load.answered

@@ -30,7 +30,7 @@ from separatrix.runtime.warnings import without_own_warnings
 
 Rows = Any  # a matrix, (n, d), or a `DataTable` of n rows
 PROBE_SEED, PROBE_ROWS = 0, 256
-LARGE_BLOCK = 1024  # rows of a large request that are scored at once, if the answers are the same
+LARGER = (4, 16)  # times the block: for large requests, if the answers are the same
 
 
 class Scores(NamedTuple):
@@ -88,8 +88,8 @@ class ServedModel:
         self.has_probabilities = hasattr(model, "predict_proba")
         self._scored = without_names(model)
         self.block = self._row_wise_block(block)
-        large = self.block * (LARGE_BLOCK // self.block)
-        self.large = large if self._scores_alike(large) else self.block
+        larger = (self.block * times for times in LARGER if self._scores_alike(self.block * times))
+        self.sizes = (self.block, *larger)
 
     def _specs(self, inner: Any) -> tuple[ColumnSpec, ...]:
         if self.encoder is not None:
@@ -126,7 +126,8 @@ class ServedModel:
         rows = stack_rows(requests)
         parts, start = [], 0
         while start < len(rows):
-            size = self.block if len(rows) - start <= self.large // 4 else self.large
+            left = len(rows) - start
+            size = next((size for size in self.sizes if size >= left), self.sizes[-1])
             parts.append(self._score_block(rows[start : start + size], size, probabilities))
             start += size
         labels = np.concatenate([part.labels for part in parts])
@@ -167,7 +168,7 @@ class ServedModel:
 
     def _scores_alike(self, size: int) -> bool:
         """Whether rows get the same bits in a block of a larger size as in a small one; as above."""
-        if self.block == 1 or size <= self.block:
+        if self.block == 1:
             return False
         rng = np.random.default_rng(PROBE_SEED)
         rows = self._made_up_rows(rng, size - self.block)
