@@ -25,6 +25,7 @@ from separatrix.modelfile.files import load
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import bar
 from separatrix.runtime.regular_files import open_regular, read_regular
+from separatrix.runtime.warnings import warn_user
 
 PIECE_BYTES = 64 * 2**20  # of a CSV file
 FORMATS = (".parquet", ".csv", ".tsv")
@@ -62,7 +63,9 @@ def predict_on_cluster(
     ]
     if left:
         with connect(cluster) as client, bar("predict", len(left)) as advance:
-            for _ in run_tasks(client, names, predict_piece, calls):
+            for number, notes in run_tasks(client, names, predict_piece, calls):
+                for note in notes:
+                    warn_user(f"part {left[number]}: {note}")
                 advance()
     return len(pieces)
 
@@ -102,8 +105,11 @@ def predict_piece(
     decision: DecisionOptions,
     probabilities: bool,
     file: dict[str, Any],
-) -> int:
-    """Predict one piece and write it; returns its number of rows."""
+) -> tuple[str, ...]:
+    """Predict one piece and write it; returns the notes on its cells.
+
+    A piece is not the file: its cells are read in the form of the training rows alone.
+    """
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -111,7 +117,7 @@ def predict_piece(
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder) / f"piece{data.suffix}"
         _write_piece(data, piece, own)
-        samples = read_for(fitted, str(own), **file)
+        samples = read_for(fitted, str(own), detect=False, **file)
         labels, P = predict_rows(fitted, samples, probabilities=probabilities)
     columns = {"prediction": np.asarray(labels)}
     if P is not None:
@@ -119,7 +125,7 @@ def predict_piece(
         columns |= dict(zip(names, np.asarray(P).T, strict=True))
     with atomic_write(out) as part:
         parquet.write_table(pa.table(columns), part)
-    return len(labels)
+    return samples.notes
 
 
 def _write_piece(data: Path, piece: Piece, own: Path) -> None:

@@ -217,6 +217,7 @@ def _read_for(model: Any, path: str, target: Any, labelled: bool, file: dict[str
     except DataFileError as error:
         if not any("=" in str(name) for name in names) or "no column named" not in error.found:
             raise
+        options.pop("detect", None)
         return find(path, features=tuple(map(str, names)), **options)  # of an earlier version
     return replace(data, X=np.ascontiguousarray(data.X.numbers), kind="vectors")
 
