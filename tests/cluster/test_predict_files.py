@@ -139,7 +139,7 @@ def test_a_piece_is_read_by_the_form_of_the_training_rows_alone(tmp_path, at_onc
     rows = [*(f"{i}.125;cook" for i in range(30)), *(f"{i},5;cook" for i in range(30))]
     (tmp_path / "new.csv").write_text("x;job\n" + "".join(f"{row}\n" for row in rows))
 
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match=r"part [0-9]: ") as told:
         predict_on_cluster(path, tmp_path / "new.csv", tmp_path / "out", "local", piece_bytes=300)
 
     notes = [str(one.message) for one in told]

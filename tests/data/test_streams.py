@@ -9,10 +9,10 @@ import pytest
 from separatrix.app.decisions import read_costs
 from separatrix.data.limits import Limits
 from separatrix.data.read import FORMATS, read
+from separatrix.data.regular_files import read_regular
 from separatrix.data.streams import open_
 from separatrix.errors import DataFileError, MissingDataError
 from separatrix.experiments.spec import read_spec
-from separatrix.runtime.regular_files import read_regular
 from separatrix.serving.serving_options import read_tokens
 
 PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}

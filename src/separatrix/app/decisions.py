@@ -13,9 +13,9 @@ from sklearn.frozen import FrozenEstimator
 
 from separatrix.app.estimate import last_step
 from separatrix.app.preprocessing import undecided
+from separatrix.data.regular_files import read_regular
 from separatrix.errors import DataError, DataFileError, ParameterError, UnsupportedError
 from separatrix.estimators.decision import BayesDecision
-from separatrix.runtime.regular_files import read_regular
 from separatrix.types import Matrix
 
 MOST_BYTES = 64 * 2**20  # of a file of costs

@@ -20,11 +20,11 @@ from separatrix.app.decisions import DecisionOptions
 from separatrix.app.novelty import classes_of
 from separatrix.app.predict_from_file import predict_rows
 from separatrix.app.read_data import read_for
+from separatrix.data.regular_files import open_regular, read_regular
 from separatrix.errors import DataError
 from separatrix.modelfile.files import load
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import bar
-from separatrix.runtime.regular_files import open_regular, read_regular
 from separatrix.runtime.warnings import warn_user
 
 PIECE_BYTES = 64 * 2**20  # of a CSV file

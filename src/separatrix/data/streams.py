@@ -25,8 +25,8 @@ import numpy as np
 
 from separatrix.data.encodings import Transcoder, detect_encoding
 from separatrix.data.limits import Limits
+from separatrix.data.regular_files import open_regular
 from separatrix.errors import DataFileError, EncodingError, MissingDataError, SeparatrixError
-from separatrix.runtime.regular_files import open_regular
 
 BLOCK = 1 << 20
 XZ_MEMORY = 100 << 20  # `xz -9` needs 65 MiB

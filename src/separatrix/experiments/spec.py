@@ -19,9 +19,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from separatrix.data.dataset import Dataset
+from separatrix.data.regular_files import read_regular
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.evaluation.metrics import require_metrics
-from separatrix.runtime.regular_files import read_regular
 
 SCALES = ("none", "unit", "standard", "range")
 LARGEST_GRID = 10_000

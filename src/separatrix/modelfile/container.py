@@ -23,10 +23,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from separatrix.data.regular_files import open_regular
 from separatrix.errors import ModelFileError
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.blocks import MEBIBYTE, in_words, memory_of_this_machine
-from separatrix.runtime.regular_files import open_regular
 from separatrix.runtime.strict_json import LARGEST_INTEGER, parsed_json
 
 Tensors = dict[str, npt.NDArray[Any]]

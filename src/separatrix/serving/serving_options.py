@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from separatrix.data.regular_files import read_regular
 from separatrix.errors import DataError, ParameterError
-from separatrix.runtime.regular_files import read_regular
 from separatrix.web import MEGABYTE
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 from sklearn.utils import get_tags
 
 from separatrix.app.libsvm.samples import PathLike, read_samples, with_hint, write_text
+from separatrix.data.regular_files import open_regular
 from separatrix.errors import DataFileError, ModelFileError, UnsupportedError
 from separatrix.modelfile.files import load
 from separatrix.modelfile.libsvm_text import load_libsvm
-from separatrix.runtime.regular_files import open_regular
 
 
 class PredictResult(NamedTuple):
