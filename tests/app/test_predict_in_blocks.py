@@ -115,3 +115,28 @@ def test_notes_of_blocks_name_their_rows(frame, blocks, tmp_path):
     blocks(64)
     told = run("predict", path, data).stderr
     assert told == "note: rows 192 to 255: job: 1 row has values the model has not seen: 'new'\n"
+
+
+def test_a_file_has_one_convention_in_all_blocks(frame, blocks, tmp_path):
+    numbers = [f"{value:.3f}" for value in np.arange(len(frame)) / 7]
+    frame["price"] = [*numbers[:100], *(text.replace(".", ",") for text in numbers[100:])]
+    model = make_pipeline(TableEncoder(), LogisticRegression()).fit(
+        frame[["job", "price"]][:100], frame.c0[:100] > 0
+    )
+    path, data = save(model, tmp_path / "m.model"), tmp_path / "data.parquet"
+    frame.to_parquet(data)
+    blocks(64)
+    told = run("predict", path, data).stderr
+    assert "price: 28 of 64 cells are not numbers" in told
+    assert "400 cells of 500 rows are missing (price 400) and are imputed as at training" in told
+
+
+def test_a_row_of_a_frame_is_read_by_the_form_of_the_training_rows_alone():
+    train = pd.DataFrame(
+        {"x": ["1.5", "2.5", "3.25", None], "day": ["1.2.2020"] * 3 + ["4.5.2021"]}
+    )
+    encoder = TableEncoder().fit(train, [0, 1, 0, 1])
+    rows = pd.DataFrame({"x": ["1.234", "1,5"], "day": ["1.2.2020", "2020-02-01"]})
+    with pytest.warns(UserWarning, match="as missing"):
+        both = encoder.transform(rows)
+    np.testing.assert_array_equal(both[:1], encoder.transform(rows[:1]))

@@ -7,13 +7,15 @@ pytest.importorskip("distributed", reason="not installed: pip install 'separatri
 import csv
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as parquet
+from sklearn.pipeline import make_pipeline
 from tests.cluster.support import samples
 
 import separatrix.cluster.connection
-from separatrix import LinearDiscriminantAnalysis, save
+from separatrix import LinearDiscriminantAnalysis, LogisticRegression, TableEncoder, save
 from separatrix.app import predict_on_cluster as module
 from separatrix.app.predict_on_cluster import cut_table, predict_on_cluster
 from separatrix.cluster.connection import connect
@@ -128,3 +130,19 @@ def test_the_command_predicts_on_local_workers(table):
         "p(z)",
     ]
     assert CliRunner().invoke(main, arguments).exit_code == 2
+
+
+def test_a_piece_is_read_by_the_form_of_the_training_rows_alone(tmp_path, at_once):
+    frame = pd.DataFrame({"x": [f"{i}.25" for i in range(40)], "job": ["cook", "clerk"] * 20})
+    model = make_pipeline(TableEncoder(), LogisticRegression()).fit(frame, np.arange(40) > 20)
+    path = save(model, tmp_path / "m.model")
+    rows = [*(f"{i}.125;cook" for i in range(30)), *(f"{i},5;cook" for i in range(30))]
+    (tmp_path / "new.csv").write_text("x;job\n" + "".join(f"{row}\n" for row in rows))
+
+    with pytest.warns(UserWarning, match=r"part [0-9]: ") as told:
+        predict_on_cluster(path, tmp_path / "new.csv", tmp_path / "out", "local", piece_bytes=300)
+
+    notes = [str(one.message) for one in told]
+    assert any(note.startswith("part 2: x: ") and "are not numbers" in note for note in notes)
+    missing = pd.DataFrame({"x": [None], "job": ["cook"]})
+    assert read_parts(tmp_path / "out")[-1] == model.predict(missing)[0]

@@ -6,9 +6,14 @@ import zlib
 
 import pytest
 
+from separatrix.app.decisions import read_costs
 from separatrix.data.limits import Limits
+from separatrix.data.read import FORMATS, read
+from separatrix.data.regular_files import read_regular
 from separatrix.data.streams import open_
 from separatrix.errors import DataFileError, MissingDataError
+from separatrix.experiments.spec import read_spec
+from separatrix.serving.serving_options import read_tokens
 
 PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 WORDS = b"".join(b"%d some words\n" % number for number in range(20_000))
@@ -119,3 +124,36 @@ def test_what_is_no_file_is_refused(tmp_path):
     few = Limits(bytes=4)
     with pytest.raises(DataFileError, match="at most 4"), open_(tmp_path / "large", few):
         pass
+
+
+def test_what_the_system_cannot_read_is_refused_by_its_name():
+    for name in ("/dev/zero", "/proc/self/mem"):
+        with pytest.raises(DataFileError, match=f"{name}: found an unreadable file"):
+            read(name, format="csv")
+        with pytest.raises(DataFileError, match=name):
+            read(name)
+
+
+@pytest.mark.parametrize("format", sorted(FORMATS))
+def test_every_reader_refuses_a_pipe_at_once(tmp_path, format):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("pipe", "folder/folder_A.txt"):
+        os.mkfifo(tmp_path / name)
+    path = folder if format == "tu" else tmp_path / "pipe"
+    with pytest.raises((DataFileError, MissingDataError), match=str(path)):
+        read(path, format=format)
+
+
+def test_files_of_options_are_no_pipes(tmp_path):
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    for function in (
+        read_spec,
+        read_tokens,
+        lambda path: read_costs(path, ["a", "b"]),
+        read_regular,
+    ):
+        with pytest.raises(OSError, match="a pipe, not a regular file") as raised:
+            function(pipe)
+        assert raised.value.filename == str(pipe)

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
 class AsgiClient:
     """Calls the application; `chunks` of a body arrive one after the other."""
 
-    def __init__(self, models, **options):
+    def __init__(self, models, expected=None, **options):
         sources = tuple(ModelSource(*one) for one in models)
         options = ServingOptions(sources, **{"access_log": False, "timeout": 120.0, **options})
         self.logged = []
@@ -35,6 +35,7 @@ class AsgiClient:
             options,
             Metrics(np.zeros((1, COUNT))),
             lambda event, **more: self.logged.append({"event": event, **more}),
+            expected,
         )
         self.app = Gateway(self.endpoints)
 

@@ -24,7 +24,9 @@ class LiveModelServer:
         models = tuple(ModelSource(*source) for source in sources)
         started = threading.Event()
         self.metrics = Metrics(np.zeros((1, COUNT)))
-        self.server = make_server(ServingOptions(models, **options), self.metrics, started.set)
+        self.server = make_server(
+            ServingOptions(models, **options), self.metrics, lambda _: started.set()
+        )
         run = {"target": self.server.run, "kwargs": {"sockets": [self.listener]}}
         self.thread = threading.Thread(**run, daemon=True)
         self.started = started

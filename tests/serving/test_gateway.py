@@ -164,7 +164,7 @@ def test_head_has_no_body_and_other_methods_are_refused(make_client):
 
 def test_readiness_is_false_while_the_server_drains(make_client):
     client = make_client()
-    assert client.get("/v2/health/ready").json() == {"ready": True}
+    assert client.get("/v2/health/ready").json()["ready"]
     client.endpoints.draining = True
     assert client.get("/v2/health/ready").status == 503
     assert client.get("/v2/models/iris/ready").status == 503

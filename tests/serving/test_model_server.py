@@ -1,13 +1,14 @@
 """A server that listens: Triton's client, slow clients, draining, the command, several workers."""
 
+import http.client
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -15,7 +16,9 @@ import numpy as np
 import pytest
 from tests.serving.live_model_server import LiveModelServer
 
-from separatrix.serving import slow_clients
+from separatrix.errors import SeparatrixError
+from separatrix.serving import slow_clients, supervisor
+from separatrix.serving.serving_options import ModelSource, ServingOptions
 
 ROW = [[5.0, 3.0, 1.5, 0.2]]
 HEAD = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
@@ -130,7 +133,7 @@ def test_reloads_under_load_give_no_wrong_answer(tmp_path, iris, linear, count):
         while not done.is_set():
             answers.append(live.request("POST", "/predict?probabilities=0", ROW))
 
-    with LiveModelServer(("both", "1", path), poll=0.005) as live:
+    with LiveModelServer(("both", "1", path), poll=0.005, any_signature=True) as live:
         threads = [threading.Thread(target=ask, args=(live,)) for _ in range(3)]
         for one in threads:
             one.start()
@@ -152,12 +155,14 @@ def test_reloads_under_load_give_no_wrong_answer(tmp_path, iris, linear, count):
 class ServeProcess:
     """`separatrix serve` as a process."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, before=lambda _served: None):
         command = [sys.executable, "-m", "separatrix", "serve", "--json", "--port", "0", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen(command, **pipes)
+        self.before = before
 
     def __enter__(self):
+        self.before(self)
         line = self.process.stdout.readline()
         assert line, self.process.communicate()
         self.url = json.loads(line)["url"]
@@ -171,6 +176,10 @@ class ServeProcess:
         request = urllib.request.Request(self.url + path, json.dumps(value).encode())
         request.add_header("Content-Type", "application/json")
         with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read())
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
             return json.loads(answer.read())
 
     def stop(self):
@@ -189,24 +198,119 @@ def test_the_command_serves_logs_and_stops(iris):
     assert "Traceback" not in errors
 
 
-@pytest.mark.slow
-def test_a_worker_that_is_killed_is_replaced(iris):
-    options = ("--workers", "2", "--drain", "0", "--no-access-log")
-    with ServeProcess(str(iris[1]), *options) as served:
-        pid = served.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        workers = [
-            one for one in children if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()
-        ]
-        assert len(workers) == 2
-        os.kill(int(workers[0]), signal.SIGKILL)
-        lost = 0
-        for _ in range(200):
+def worker_pids(served):
+    """The worker processes that run now, the oldest first."""
+    pid = served.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    lines = {int(one): Path(f"/proc/{one}/cmdline") for one in children}
+    return sorted(one for one, line in lines.items() if "spawn_main" in line.read_text())
+
+
+class Load:
+    """Threads that ask all the time; `lost` has the begin and the end of requests that failed."""
+
+    def __init__(self, served, threads=2):
+        self.served, self.answered, self.lost = served, 0, []
+        self.done = threading.Event()
+        self.threads = [threading.Thread(target=self._ask) for _ in range(threads)]
+
+    def __enter__(self):
+        for one in self.threads:
+            one.start()
+        return self
+
+    def __exit__(self, *_error):
+        self.done.set()
+        for one in self.threads:
+            one.join()
+
+    def _ask(self):
+        while not self.done.wait(0.02):
+            begin = time.monotonic()
             try:
-                assert served.ask("/predict", ROW)["labels"] == ["setosa"]
-            except (ConnectionError, urllib.error.URLError):
-                lost += 1
+                assert self.served.ask("/predict", ROW)["labels"] == ["setosa"]
+                self.answered += 1
+            except (OSError, http.client.HTTPException) as error:
+                self.lost.append((begin, time.monotonic(), repr(error)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.long)])
+def test_each_worker_that_is_killed_under_load_is_replaced(iris, count):
+    options = ("--workers", "2", "--drain", "0", "--no-access-log")
+    with ServeProcess(str(iris[1]), *options) as served, Load(served) as load:
+        kills, seen = [], set()
+        for _ in range(count):
+            oldest = worker_pids(served)[0]
+            seen.add(oldest)
+            kills.append(time.monotonic())
+            os.kill(oldest, signal.SIGKILL)
+            while served.get("/v2/health/ready")["workers_ready"] != 1:
+                time.sleep(0.01)
+            while served.get("/v2/health/ready")["workers_ready"] < 2:
+                time.sleep(0.05)
+        answered = load.answered
+        assert set(worker_pids(served)).isdisjoint(seen)
+        while load.answered == answered:
+            time.sleep(0.01)
+        load.__exit__()
         code, errors = served.stop()
-    assert lost <= 1  # a connection that the killed worker had accepted
+    in_flight = [any(begin <= at <= end for at in kills) for begin, end, _ in load.lost]
+    assert all(in_flight), load.lost
+    assert len(load.lost) <= len(load.threads) * count
     assert code == 0
-    assert '"exitcode":-9' in errors
+    events = [json.loads(line) for line in errors.splitlines()]
+    assert [(one["event"], one["exitcode"]) for one in events] == [("worker", -9)] * count
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_before_it_answers_is_replaced(iris):
+    options = ("--workers", "2", "--drain", "0", "--no-access-log")
+
+    def kill_first(served):
+        while not (pids := worker_pids(served)):
+            time.sleep(0.01)
+        os.kill(pids[0], signal.SIGKILL)
+
+    with ServeProcess(str(iris[1]), *options, before=kill_first) as served:
+        assert served.get("/v2/health/ready") == {"ready": True, "workers": 2, "workers_ready": 2}
+        code, errors = served.stop()
+    assert code == 0
+    assert json.loads(errors.splitlines()[0])["exitcode"] == -9
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_load_a_model_end_the_command_with_one_sentence(tmp_path):
+    (tmp_path / "broken.model").write_bytes(b"nothing")
+    command = [sys.executable, "-m", "separatrix", "serve", "--port", "0", "--workers", "2"]
+    ended = subprocess.run(
+        [*command, str(tmp_path / "broken.model")], capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert ended.stderr.splitlines()[-1].startswith("Error: ")
+    assert "broken.model" in ended.stderr.splitlines()[-1]
+
+
+def test_a_supervisor_gives_up_workers_that_are_lost_before_they_answer(iris, capsys, monkeypatch):
+    monkeypatch.setattr(supervisor, "RESTART_SECONDS", (0.0, 0.0))
+    options = ServingOptions((ModelSource("iris", "1", iris[1]),), workers=2)
+    monkeypatch.setattr(supervisor.signal, "signal", lambda *_: None)
+    watch = supervisor.Supervisor(options, None, None)
+    monkeypatch.setattr(watch, "context", LostProcesses())
+    with pytest.raises(SeparatrixError, match="lost 3 times before it answered"):
+        watch.run(lambda: None)
+    assert capsys.readouterr().err.count('"event":"worker"') >= 3
+
+
+class LostProcesses:
+    """A context of multiprocessing whose processes end at once."""
+
+    def __init__(self):
+        self.real = multiprocessing.get_context("fork")
+
+    def Pipe(self, duplex):
+        return self.real.Pipe(duplex)
+
+    def Process(self, target, args, daemon):
+        return self.real.Process(target=os._exit, args=(9,), daemon=daemon)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from tests.serving.asgi_client import AsgiClient
 
 from separatrix import SVC, FisherDiscriminant, LogisticRegression, save
-from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
+from separatrix.errors import DataError, ModelFileError, ParameterError, UnsupportedError
 from separatrix.kernels import Spectrum
 from separatrix.serving.gateway import log_line
 
@@ -33,7 +33,7 @@ def reload(client):
 def changing(tmp_path, iris, linear):
     path = tmp_path / "changing.model"
     shutil.copy(iris[1], path)
-    return path, AsgiClient([("changing", "1", path)])
+    return path, AsgiClient([("changing", "1", path)], any_signature=True)
 
 
 def test_a_changed_file_is_loaded_and_old_requests_keep_their_model(changing, linear):
@@ -70,6 +70,41 @@ def test_the_old_model_stays_when_the_new_file_is_damaged(changing, tmp_path, li
     replace_file(path, linear)
     reload(client)
     assert client.post("/predict", ROW).json()["labels"] == [0]
+
+
+def test_a_file_of_other_columns_or_classes_is_refused_and_said(tmp_path, iris, linear):
+    path = tmp_path / "strict.model"
+    shutil.copy(iris[1], path)
+    client = AsgiClient([("strict", "1", path)])
+    before = client.post("/predict", ROW).body
+    assert client.get("/v2/models").json()[0]["reason"] == ""
+
+    replace_file(path, linear)
+    reload(client)
+    reload(client)
+
+    reason = (
+        "the file has another signature: column 0 is 'x1' (number), not 'sepal length' (number)"
+    )
+    assert client.post("/predict", ROW).body == before
+    assert [one["error"] for one in client.logged] == [reason]
+    assert client.get("/v2/models").json()[0]["reason"] == f"the old model serves: {reason}"
+    assert b"separatrix_refused_reloads_total 1" in client.get("/metrics").body
+    replace_file(path, iris[1])
+    reload(client)
+    assert client.get("/v2/models").json()[0]["reason"] == ""
+
+
+def test_classes_in_another_order_are_another_signature(tmp_path, iris):
+    path = tmp_path / "order.model"
+    shutil.copy(iris[1], path)
+    client = AsgiClient([("order", "1", path)])
+    held = client.endpoints.store.find(None).model.signature
+    other = held._replace(classes=held.classes[::-1])
+    assert "the classes are ['virginica', " in held.difference(other)
+    assert held.difference(client.endpoints.store.signatures()["order:1"]) == ""
+    with pytest.raises(DataError, match="another signature"):
+        AsgiClient([("order", "1", path)], expected={"order:1": other})
 
 
 def test_a_file_is_tried_again_when_memory_was_short(changing, linear, monkeypatch):

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from separatrix.data.read_table import read_table
 from separatrix.errors import SeparatrixError
 from separatrix.workbench.preview import preview
 
@@ -84,3 +85,24 @@ def test_every_column_has_a_role_that_a_person_can_change(tmp_path):
     kinds = {column["name"]: column["kind"] for column in preview(str(path))["columns"]}
 
     assert kinds == {"id": "drop", "kind": "category", "x": "number", "w": "number"}
+
+
+def test_the_roles_of_the_preview_are_those_of_a_look_at_the_file(tmp_path):
+    path = tmp_path / "data.csv"
+    names = ["day", "time", "ok", "price", "town", "note", "row", "class"]
+    words = ["likes long walks", "reads old books", "sings in the rain"]
+    rows = [
+        (
+            *(f"2024-01-{1 + i % 28:02d}", f"{i % 24:02d}:15", ["yes", "no"][i % 2], f"${i}.5"),
+            *(f"town{i}" if i % 2 else "town1", f"{words[i % 3]} {i}", 7, "ab"[i % 3 > 0]),
+        )
+        for i in range(120)
+    ]
+    path.write_text(table(names, rows))
+
+    kinds = [column["kind"] for column in preview(str(path))["columns"]]
+
+    roles = {spec.name: spec.role for spec in read_table(path).X.specs}
+    assert kinds[:3] == ["date", "date", "boolean"]
+    told = {"codes": "category", "constant": "drop"}
+    assert kinds[:-1] == [told.get(roles[name], roles[name]) for name in names[:-1]]

@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from separatrix.app.estimate import last_step
 from separatrix.app.preprocessing import undecided
+from separatrix.data.regular_files import read_regular
 from separatrix.errors import DataError, DataFileError, ParameterError, UnsupportedError
 from separatrix.estimators.decision import BayesDecision
 from separatrix.types import Matrix
@@ -92,7 +93,7 @@ def read_costs(path: Path, labels: list[str]) -> Matrix:
     """
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"{path} has more than {MOST_BYTES} bytes, too many for a table of costs")
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    text = read_regular(path).decode("utf-8-sig", errors="replace")
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     lines = [line for line in csv.reader(text.splitlines(), delimiter=delimiter) if any(line)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from separatrix.app.read_data import encoder_of
 from separatrix.data.data_table import ColumnSpec
 from separatrix.data.dataset import Dataset
 from separatrix.data.read_table import table_of
-from separatrix.data.roles import unseen_words
+from separatrix.data.role_notes import count_missing, note_missing, unseen_words
 from separatrix.errors import DataError
 from separatrix.runtime.atomic_files import atomic_write
 
@@ -46,6 +47,7 @@ class BlockPredictor:
         self.specs = _columns(model)
         self.classes = np.asarray(classes_of(model))
         self._notes: dict[str, str] = {}
+        self._missing = Counter[str]()
         self._rows_read = 0
 
     def write(self, out: Path) -> int:
@@ -105,10 +107,13 @@ class BlockPredictor:
             batch = next(batches, None)
             if batch is None:
                 return None
-            table, notes = table_of(pa.Table.from_batches([batch]), specs=self.specs)
+            frame, first = pa.Table.from_batches([batch]), not self._rows_read
+            table, notes = table_of(frame, specs=self.specs, detect=first)
+        self.specs = table.specs  # all blocks are read in the form of the first
         encoder = encoder_of(self.model)
         if encoder is not None:
             notes = (*notes, *unseen_words(table, encoder.known_values()))
+            self._missing += count_missing(table)
         self._keep_notes(notes, len(table))
         if encoder is not None:
             return Dataset(self.path.name, table, None, kind="table")
@@ -123,8 +128,8 @@ class BlockPredictor:
 
     @property
     def notes(self) -> list[str]:
-        """Cells that could not be read and words that the model has not seen: the first of each column."""
-        return list(self._notes.values())
+        """Missing cells; those that could not be read, and new words: the first of each column."""
+        return [*self._notes.values(), *note_missing(self._missing, self._rows_read)]
 
 
 def takes_blocks(model: Any, data: str) -> bool:

@@ -20,10 +20,12 @@ from separatrix.app.decisions import DecisionOptions
 from separatrix.app.novelty import classes_of
 from separatrix.app.predict_from_file import predict_rows
 from separatrix.app.read_data import read_for
+from separatrix.data.regular_files import open_regular, read_regular
 from separatrix.errors import DataError
 from separatrix.modelfile.files import load
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import bar
+from separatrix.runtime.warnings import warn_user
 
 PIECE_BYTES = 64 * 2**20  # of a CSV file
 FORMATS = (".parquet", ".csv", ".tsv")
@@ -61,7 +63,9 @@ def predict_on_cluster(
     ]
     if left:
         with connect(cluster) as client, bar("predict", len(left)) as advance:
-            for _ in run_tasks(client, names, predict_piece, calls):
+            for number, notes in run_tasks(client, names, predict_piece, calls):
+                for note in notes:
+                    warn_user(f"part {left[number]}: {note}")
                 advance()
     return len(pieces)
 
@@ -81,9 +85,10 @@ def cut_table(data: Path, piece_bytes: int) -> list[Piece]:
     if data.suffix == ".parquet":
         import pyarrow.parquet as parquet
 
-        return [Piece(i, i + 1) for i in range(parquet.ParquetFile(data).num_row_groups)]
+        with open_regular(data) as file, parquet.ParquetFile(file) as table:
+            return [Piece(i, i + 1) for i in range(table.num_row_groups)]
     size = data.stat().st_size
-    with data.open("rb") as file:
+    with open_regular(data) as file:
         cuts = [len(file.readline())]  # after the header
         while cuts[-1] < size:
             file.seek(min(cuts[-1] + piece_bytes, size))
@@ -100,8 +105,11 @@ def predict_piece(
     decision: DecisionOptions,
     probabilities: bool,
     file: dict[str, Any],
-) -> int:
-    """Predict one piece and write it; returns its number of rows."""
+) -> tuple[str, ...]:
+    """Predict one piece and write it; returns the notes on its cells.
+
+    A piece is not the file: its cells are read in the form of the training rows alone.
+    """
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -109,7 +117,7 @@ def predict_piece(
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder) / f"piece{data.suffix}"
         _write_piece(data, piece, own)
-        samples = read_for(fitted, str(own), **file)
+        samples = read_for(fitted, str(own), detect=False, **file)
         labels, P = predict_rows(fitted, samples, probabilities=probabilities)
     columns = {"prediction": np.asarray(labels)}
     if P is not None:
@@ -117,7 +125,7 @@ def predict_piece(
         columns |= dict(zip(names, np.asarray(P).T, strict=True))
     with atomic_write(out) as part:
         parquet.write_table(pa.table(columns), part)
-    return len(labels)
+    return samples.notes
 
 
 def _write_piece(data: Path, piece: Piece, own: Path) -> None:
@@ -127,7 +135,7 @@ def _write_piece(data: Path, piece: Piece, own: Path) -> None:
         groups = list(range(piece.start, piece.stop))
         parquet.write_table(parquet.ParquetFile(data).read_row_groups(groups), own)
         return
-    with data.open("rb") as source, own.open("wb") as target:
+    with open_regular(data) as source, own.open("wb") as target:
         target.write(source.readline())
         source.seek(piece.start)
         target.write(source.read(piece.stop - piece.start))
@@ -137,7 +145,7 @@ def _claim(out: Path, model: Path, data: Path, options: list[Any]) -> None:
     """Claim the folder for these predictions; refuse if it holds others."""
     state = data.stat()
     about = {
-        "model": hashlib.sha256(model.read_bytes()).hexdigest(),
+        "model": hashlib.sha256(read_regular(model)).hexdigest(),
         "data": [str(data.resolve()), state.st_size, state.st_mtime_ns],
         "options": options,
     }

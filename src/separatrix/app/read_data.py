@@ -18,7 +18,8 @@ from separatrix.data.data_table import ColumnSpec, DataTable, shown_values
 from separatrix.data.dataset import Dataset
 from separatrix.data.read import FORMATS, TABLES, format_of, require_format
 from separatrix.data.read_table import as_matrix, expand_paths, read_table
-from separatrix.data.roles import RoleOverrides, unseen_words
+from separatrix.data.role_notes import count_missing, note_missing, unseen_words
+from separatrix.data.roles import RoleOverrides
 from separatrix.data.streams import split_table
 from separatrix.data.targets import spell_as
 from separatrix.errors import DataError, DataFileError
@@ -205,7 +206,9 @@ def _read_for(model: Any, path: str, target: Any, labelled: bool, file: dict[str
     options["target"] = ... if labelled and target is None else target
     if encoder is not None:
         data = read_table(path, specs=encoder.columns_, **options)
-        return replace(data, notes=(*data.notes, *unseen_words(data.X, encoder.known_values())))
+        missing = note_missing(count_missing(data.X), len(data.X))
+        notes = (*unseen_words(data.X, encoder.known_values()), *missing)
+        return replace(data, notes=(*data.notes, *notes))
     if names is None:
         return as_matrix(read_table(path, overrides=RoleOverrides(keep_all=True), **options))
     specs = [ColumnSpec(str(name), "number") for name in names]
@@ -214,6 +217,7 @@ def _read_for(model: Any, path: str, target: Any, labelled: bool, file: dict[str
     except DataFileError as error:
         if not any("=" in str(name) for name in names) or "no column named" not in error.found:
             raise
+        options.pop("detect", None)
         return find(path, features=tuple(map(str, names)), **options)  # of an earlier version
     return replace(data, X=np.ascontiguousarray(data.X.numbers), kind="vectors")
 

@@ -96,6 +96,11 @@ limit_options = combine_options(
 )
 @click.option("--insecure", is_flag=True, help="Serve other machines without a token")
 @limit_options
+@click.option(
+    "--any-signature",
+    is_flag=True,
+    help="Take up a changed model file of other columns or classes too",
+)
 @click.option("--access-log/--no-access-log", default=True, help="Log each request to stderr")
 @device_option
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON")

@@ -250,19 +250,29 @@ def _parse_with_midnight(column: pa.Array, format: str) -> Vector:
 
 
 def _parse(column: pa.Array, format: str) -> Vector:
+    """Seconds since 1970; NaN for other texts, and for days that their month has not.
+
+    >>> _parse(pa.array(["29.02.2024", "29.02.2023", "31.4.2023"]), "%d.%m.%Y").tolist()
+    [1709164800.0, nan, nan]
+    """
     four = format.replace("%Y", "[0-9]{4}").replace("%y", "[0-9]{2}")
-    for code in ("%m", "%d", "%H", "%I", "%M", "%S"):
+    for code in ("%m", "%H", "%I", "%M", "%S"):
         four = four.replace(code, "[0-9]{1,2}")
     four = (
         four.replace("%p", "[AaPp][Mm]")
         .replace("%b", "[A-Za-z]{3}")
         .replace("%B", "[A-Za-z]+")
         .replace(".", "[.]")
+        .replace("%d", "(?P<day>[0-9]{1,2})")
     )
     fits = pc.match_substring_regex(column, f"^{four}$")  # strptime alone accepts more
     stamps = pc.strptime(
         pc.if_else(fits, column, None), format=format, unit="s", error_is_null=True
     )
+    if "%d" in format and pc.any(pc.less(pc.day(stamps), 4)).as_py():  # the 31st of June is July 1
+        day = pc.struct_field(pc.extract_regex(column, f"^{four}$"), "day")
+        same = pc.equal(pc.cast(day, pa.int64()), pc.day(stamps))
+        stamps = pc.if_else(same, stamps, None)
     seconds = pc.cast(stamps.cast(pa.int64()), pa.float64())
     found = np.asarray(seconds.to_numpy(zero_copy_only=False), dtype=float)
     return found % 86_400.0 if is_time_of_day(format) else found

@@ -25,3 +25,4 @@ class Limits:
     columns: int = 100_000  # of a dense table
     values: int = 2_000_000_000  # of a dense table, rows times columns
     categories: int = 10_000  # of one column
+    query_seconds: float = 300.0  # of a view of a database, which may be a query without an end

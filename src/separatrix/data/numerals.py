@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 from separatrix.types import Flags, Vector
 
+BLANKS = " \t\u00a0\u200b\u2060\ufeff"  # around a cell, those without a width among them
+
 MISSING = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None"),
     "\\N",  # of MySQL and PostgreSQL
@@ -46,6 +48,7 @@ _EDGE = rf"(?:{_SIGNS}|%|\s)+"
 _EDGES = f"^{_EDGE}|{_EDGE}$"
 _NOT_BEHIND = "".join(f"(?<!{sign})" for sign in (*_SIGNS.split("|"), "%", r"\s"))
 _SIGNED = rf"^([+-])(?:{_SIGNS}|\s)+"
+_MAY_BE_MARKED = re.compile(r"[%$<>A-Z]")  # of ASCII
 _MINUS = "\u2212"  # the sign that is no hyphen
 _SCRIPTS = (
     "٠۰०০௦๐０"  # zeros of scripts whose digits people write tables in; nine others follow each
@@ -59,6 +62,9 @@ _DIGITS = {ord(zero) + i: str(i) for zero in _SCRIPTS for i in range(10)} | {
 _PARENTHESES = rf"^\(((?:{_SIGNS}|\s)*[0-9.,][^()]*)\)$"  # accountants' negative numbers
 _SIGN_BEHIND = r"^([0-9][0-9.,]*[.,][0-9]+)-$"  # as SAP writes them
 _SPACES = "[ \u00a0\u202f'’]"
+MARKS = ("%", "<", "USD", "EUR", "GBP", "CHF", "JPY", "₹", "₽", "₩", *_SCRIPTS)
+"""What numbers of a column may be written with: a percent sign, limits, currencies, zeros of scripts."""
+
 LIMIT = r"^(?:[<>]=?|[≤≥])\s*"  # of detection, as in <0.5
 _CLEANING = (
     (LIMIT, ""),
@@ -190,6 +196,21 @@ def is_limit(text: str) -> bool:
 def is_missing(text: str, plus: bool = False) -> bool:
     """Whether a cell stands for a missing value, in a column with or without a +."""
     return text in MISSING or (text in MISSING_WORDS and not (plus and text == "-"))
+
+
+def marks_of(text: str) -> set[str]:
+    """The `MARKS` that a number is written with: without one of them it may mean another number.
+
+    >>> sorted(marks_of("< $5")), marks_of("12 %"), marks_of("１２"), marks_of("-1.5e3")
+    (['<', 'USD'], {'%'}, {'０'}, set())
+    """
+    if text.isascii() and not _MAY_BE_MARKED.search(text):
+        return set()
+    found = {_SAME_CURRENCY.get(sign, sign) for sign in _CURRENCY.findall(text)}
+    plain = text if text.isascii() else text.translate(_DIGITS)
+    found |= {"%"} if "%" in plain else set()
+    found |= {"<"} if is_limit(plain) else set()
+    return found | {zero for zero in _SCRIPTS if any(0 <= ord(c) - ord(zero) < 10 for c in text)}
 
 
 def _choose_convention(texts: Sequence[str], weights: Vector) -> str:

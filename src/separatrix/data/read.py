@@ -14,7 +14,7 @@ from zipfile import BadZipFile, ZipFile
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
 from separatrix.data.streams import open_, split_table, unpacked_suffix
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 
 if TYPE_CHECKING:  # pyarrow is loaded with the first table
     from separatrix.data.formats.columns import TableContents
@@ -55,10 +55,17 @@ class FileFormat:
         self, function: str, path: str, limits: Limits | None, options: dict[str, Any]
     ) -> Any:
         reader = getattr(import_module(f"{_READERS}.{self.module}"), function)
-        if self.folder:
-            return reader(path, limits, **options)
-        with open_(path, limits) as source:
-            return reader(source, **options)
+        try:
+            if self.folder:
+                return reader(path, limits, **options)
+            with open_(path, limits) as source:
+                return reader(source, **options)
+        except DataError as error:
+            if type(error) is not DataError:
+                raise  # it names the file, or an option
+            named = DataError(f"{path}: {error}")
+            named.hint = error.hint
+            raise named from None
 
 
 # Each number can be matched in one way only: two would take 2^n steps for a line of n.

@@ -34,6 +34,7 @@ def read_table(
     target: str | int | EllipsisType | None = ...,
     overrides: RoleOverrides | None = None,
     specs: Sequence[ColumnSpec] | None = None,
+    detect: bool = True,
     header: bool | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -53,6 +54,8 @@ def read_table(
         Roles of columns in place of those by the rules.
     specs
         Columns of a fitted `TableEncoder`, in place of the rules; others are not read.
+    detect
+        Whether columns of numbers and dates may be in another form than these, with a note.
 
     Examples
     --------
@@ -83,20 +86,24 @@ def read_table(
     contents = _scan_all(paths, found, options)
     name = os.path.basename(os.path.normpath(paths[0]))
     name += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    return _as_dataset(contents, f"{name}: {found}, ", name, overrides, specs)
+    return _as_dataset(contents, f"{name}: {found}, ", name, overrides, specs, detect)
 
 
 def table_of(
-    frame: Any, overrides: RoleOverrides | None = None, specs: Sequence[ColumnSpec] | None = None
+    frame: Any,
+    overrides: RoleOverrides | None = None,
+    specs: Sequence[ColumnSpec] | None = None,
+    *,
+    detect: bool = False,
 ) -> RoleTable:
-    """A pandas, polars or pyarrow table as a `DataTable`, with notes."""
+    """A pandas, polars or pyarrow table as a `DataTable`, with notes; `detect` as for `apply_roles`."""
     if isinstance(frame, DataTable):
         return RoleTable(frame, ())
     source = memory_source("the table")
     options = _columns_to_read(overrides, specs)
     contents = scan_arrow_table(source, frame_to_arrow(frame), target=None, **options)
     if specs is not None:
-        return apply_roles(contents.table, specs)
+        return apply_roles(contents.table, specs, detect=detect)
     return assign_roles(contents.table, None, overrides)
 
 
@@ -187,10 +194,11 @@ def _as_dataset(
     name: str,
     overrides: RoleOverrides | None,
     specs: Sequence[ColumnSpec] | None,
+    detect: bool,
 ) -> Dataset:
     columns, target = contents.table, contents.choice.target
     if specs is not None:
-        found = apply_roles(columns, specs)
+        found = apply_roles(columns, specs, detect=detect)
     else:
         found = assign_roles(columns, target, _with_declared(overrides, contents, target))
     y, merged = None, list[str]()

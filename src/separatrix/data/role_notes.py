@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from separatrix.data.counts import count_of
+from separatrix.data.data_table import NUMERIC, DataTable
+from separatrix.data.formats.columns import format_names
 from separatrix.data.numerals import is_number
 from separatrix.types import Vector
 
 EXACT = 2.0**53  # from which on whole numbers differ from the next float by more than 1
 MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0)
 HIGH_CODES = (99.0, 999.0, 9999.0, 99999.0)
+_MOST_SHOWN = 5  # columns of a note
 
 
 def is_integral(values: Vector) -> bool:
@@ -74,3 +79,49 @@ def _numbers_of(text: str) -> list[bool]:
     """Whether each part of a cell between commas, semicolons or bars is a number with a point."""
     parts = re.split(r"[;,|]\s*", text.strip("()[] "))
     return [is_number(part) and "." in part for part in parts]
+
+
+def count_missing(table: DataTable) -> Counter[str]:
+    """The number of missing cells of each column that has some."""
+    counts = {
+        spec.name: int(
+            np.count_nonzero(
+                np.isnan(table.number_column(spec.name))
+                if spec.role in NUMERIC
+                else table.texts[spec.name].codes < 0
+            )
+        )
+        for spec in table.kept
+    }
+    return Counter({name: count for name, count in counts.items() if count})
+
+
+def note_missing(counts: Counter[str], rows: int) -> list[str]:
+    """A note of the cells that are missing, and of the columns with most of them.
+
+    >>> note_missing(Counter(age=3, job=1), 1200)
+    ['4 cells of 1,200 rows are missing (age 3, job 1) and are imputed as at training']
+    """
+    if not counts:
+        return []
+    cells = f"{count_of(counts.total(), 'cell')} of {count_of(rows, 'row')}"
+    verb = "is missing" if counts.total() == 1 else "are missing"
+    some = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(_MOST_SHOWN))
+    some += ", ..." if len(counts) > _MOST_SHOWN else ""
+    return [f"{cells} {verb} ({some}) and {verb.split()[0]} imputed as at training"]
+
+
+def unseen_words(table: DataTable, known: Mapping[str, Collection[str]]) -> list[str]:
+    """A note for each column of categories with values that a model has not seen."""
+    notes = []
+    for name, values in known.items():
+        codes, words = table.texts[name]
+        unseen = [i for i, word in enumerate(words) if word not in values]
+        if not unseen:
+            continue
+        rows = int(np.isin(codes, unseen).sum())
+        if rows:
+            shown = format_names([words[i] for i in unseen])
+            verb = "1 row has values" if rows == 1 else f"{rows:,} rows have values"
+            notes.append(f"{name}: {verb} the model has not seen: {shown}")
+    return notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
 from separatrix.data.numerals import TRUTH, find_boolean
 from separatrix.data.role_notes import is_integral, note_cells, note_missing_code, note_rounded
-from separatrix.data.units import split_unit
+from separatrix.data.units import split_form
 from separatrix.errors import DataError
 from separatrix.types import Vector
 
@@ -134,8 +134,14 @@ def assign_roles(
     return _assemble(found, columns.rows)
 
 
-def apply_roles(columns: ColumnTable, specs: Sequence[ColumnSpec]) -> RoleTable:
-    """The table with roles that a model was fitted to; other columns are left out."""
+def apply_roles(
+    columns: ColumnTable, specs: Sequence[ColumnSpec], *, detect: bool = False
+) -> RoleTable:
+    """The table with roles that a model was fitted to; other columns are left out.
+
+    With `detect`, a column of numbers or dates is read in its own form if that reads more of its cells,
+    which is for complete files: the same cell may be another number beside other cells.
+    """
     position = {name: i for i, name in enumerate(columns.number_names)}
     found = []
     for spec in specs:
@@ -145,52 +151,57 @@ def apply_roles(columns: ColumnTable, specs: Sequence[ColumnSpec]) -> RoleTable:
             values = _finite(columns.numbers[:, position[spec.name]])
             found.append(_Column(spec, numbers=values))
         else:
-            found.append(_as_fitted(spec, columns.categories[spec.name]))
+            found.append(_as_fitted(spec, columns.categories[spec.name], detect))
     return _assemble(found, columns.rows)
 
 
-def _as_fitted(spec: ColumnSpec, category: Category) -> _Column:
+def _as_fitted(spec: ColumnSpec, category: Category, detect: bool) -> _Column:
     """A column of texts in a role that is known."""
     if spec.role == "number":
-        return _numbers_as_fitted(spec, category)
+        return _numbers_as_fitted(spec, category, detect)
     category = drop_missing_words(category)
     if spec.role == "boolean":
         found = _boolean(category)
         notes = _note_lost(spec, category, found, spec.format.replace("/", " or "))
         return _Column(spec, numbers=found, notes=notes)
     if spec.role == "date":
-        return _dates_as_fitted(spec, category)
+        return _dates_as_fitted(spec, category, detect)
     return _Column(spec, texts=category)
 
 
-def _numbers_as_fitted(spec: ColumnSpec, category: Category) -> _Column:
+def _numbers_as_fitted(spec: ColumnSpec, category: Category, detect: bool) -> _Column:
     """Numbers in the notation of the training rows, or in the one of these if it reads more."""
-    parsed = as_numbers(spec.name, category, spec.format or None, forced=True)
+    parsed = as_numbers(spec.name, category, spec.format or "plain", forced=True)
     assert parsed is not None
-    other = as_numbers(spec.name, category) if np.isnan(parsed.values).any() else None
-    if other is not None and _count_finite(other.values) > _count_finite(parsed.values):
-        units = {split_unit(one.convention)[1] for one in (parsed, other)}
+    lost = detect and np.isnan(parsed.values).any()
+    other = as_numbers(spec.name, category) if lost else None
+    if other is not None and np.isfinite(other.values).sum() > np.isfinite(parsed.values).sum():
+        units = {split_form(one.form)[1] for one in (parsed, other)}
         parsed = other if len(units - {""}) < 2 else parsed
     notes = list(parsed.notes)
     percent = [code for code, text in enumerate(category.values) if "%" in text]
     if (rows := np.isin(category.codes, percent)).any():  # the training rows may have had none
         i = int(rows.argmax())
         notes.append(f"{spec.name}: {category.values[category.codes[i]]!r} is {parsed.values[i]:g}")
-    return _Column(spec, numbers=_finite(parsed.values), notes=notes)
+    return _Column(spec._replace(format=parsed.form), numbers=_finite(parsed.values), notes=notes)
 
 
-def _dates_as_fitted(spec: ColumnSpec, category: Category) -> _Column:
+def _dates_as_fitted(spec: ColumnSpec, category: Category, detect: bool) -> _Column:
     """Dates in the format of the training rows, or in the one of these if it reads more."""
     found, format = _take(parse_dates(category.values, spec.format), category), spec.format
     lost = np.unique(category.codes[np.isnan(found) & (category.codes >= 0)])
-    if len(lost) and (other := find_format([category.values[i] for i in lost], compact=True)):
+    if (
+        detect
+        and len(lost)
+        and (other := find_format([category.values[i] for i in lost], compact=True))
+    ):
         again = _take(parse_dates(category.values, other), category)
-        if _count_finite(again) > _count_finite(found):
+        if np.isfinite(again).sum() > np.isfinite(found).sum():
             found, format = again, other
     notes = _note_lost(spec, category, found, f"dates in the form {format}")
     if format != spec.format:
         notes.append(f"{spec.name}: dates as {format}; the model was fitted to {spec.format}")
-    return _Column(spec, numbers=found, notes=notes)
+    return _Column(spec._replace(format=format), numbers=found, notes=notes)
 
 
 def _note_lost(spec: ColumnSpec, category: Category, values: Vector, expected: str) -> list[str]:
@@ -201,10 +212,6 @@ def _note_lost(spec: ColumnSpec, category: Category, values: Vector, expected: s
     shown = format_names([category.values[i] for i in np.unique(lost)], 3)
     cells = "1 cell is" if len(lost) == 1 else f"{len(lost):,} cells are"
     return [f"{spec.name}: {cells} not {expected} and count as missing: {shown}"]
-
-
-def _count_finite(values: Vector) -> int:
-    return int(np.isfinite(values).sum())
 
 
 def _assemble(found: Sequence[_Column], rows: int) -> RoleTable:
@@ -295,7 +302,7 @@ def _text_role(name: str, category: Category, asked: str | None) -> _Column:
             inner = _number_role(name, number.values, first=False, asked=asked is not None)
             spec = inner.spec
             if spec.role == "number":
-                spec = spec._replace(format=number.convention)
+                spec = spec._replace(format=number.form)
             return inner._replace(spec=spec, notes=(*number.notes, *inner.notes))
     category = drop_missing_words(category)
     codes, values = category
@@ -389,17 +396,3 @@ def plain_matrix(table: DataTable) -> Any | None:
 
 def _all_finite(table: DataTable) -> bool:
     return bool(len(table.kept)) and bool(np.isfinite(table.numbers).all())
-
-
-def unseen_words(table: DataTable, known: Mapping[str, Collection[str]]) -> list[str]:
-    """A note for each column of categories with values that a model has not seen."""
-    notes = []
-    for name, values in known.items():
-        codes, words = table.texts[name]
-        unseen = [i for i, word in enumerate(words) if word not in values]
-        rows = int(np.isin(codes, unseen).sum())
-        if rows:
-            shown = format_names([words[i] for i in unseen])
-            verb = "1 row has values" if rows == 1 else f"{rows:,} rows have values"
-            notes.append(f"{name}: {verb} the model has not seen: {shown}")
-    return notes

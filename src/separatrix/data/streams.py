@@ -10,7 +10,6 @@ import bz2
 import gzip
 import lzma
 import os
-import stat
 import struct
 import sys
 import zlib
@@ -26,7 +25,8 @@ import numpy as np
 
 from separatrix.data.encodings import Transcoder, detect_encoding
 from separatrix.data.limits import Limits
-from separatrix.errors import DataFileError, EncodingError, MissingDataError
+from separatrix.data.regular_files import open_regular
+from separatrix.errors import DataFileError, EncodingError, MissingDataError, SeparatrixError
 
 BLOCK = 1 << 20
 XZ_MEMORY = 100 << 20  # `xz -9` needs 65 MiB
@@ -115,6 +115,8 @@ class ByteSource:
         except UnicodeDecodeError as error:
             raise self._encoding_error(error) from None
         except _DAMAGED as error:
+            if isinstance(error, OSError) and not self._compression:
+                raise  # of the system, and no damage
             raise self._damaged(error) from None
         self._inflated += len(found)
         packed = max(self.raw.tell(), 1) if self._compression else self._inflated
@@ -265,26 +267,34 @@ def open_(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterato
     """
     limits = limits or Limits()
     name = os.fspath(path)
-    if name == "-":
-        source = ByteSource(name, BytesIO(_read_stdin(limits)), limits)
-        yield source
-        return
     try:
-        found = os.stat(name)
-        regular = stat.S_ISREG(found.st_mode)  # opening a pipe would block
-        raw = open(name, "rb") if regular else None  # noqa: SIM115 (closed below)
-    except FileNotFoundError:
-        raise MissingDataError(f"there is no file {name}") from None
+        if name == "-":
+            yield ByteSource(name, BytesIO(_read_stdin(limits)), limits)
+            return
+        with open_regular(name) as raw:
+            size = os.fstat(raw.fileno()).st_size
+            source = ByteSource(name, raw, limits)
+            source.require_limit("bytes", size, found=f"{size:,} bytes")
+            yield source
+    except FileNotFoundError as error:
+        raise MissingDataError(f"there is no file {error.filename or name}") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, SeparatrixError) or not _is_of(name, error):
+            raise
+        pipe = "a pipe" in str(error)
         raise DataFileError(
-            name, found=f"an unreadable file ({error})", expected="a readable one"
+            name,
+            found=f"an unreadable file ({getattr(error, 'strerror', None) or error})",
+            expected="a regular file that can be read",
+            hint="pipe it into the command, and name - for standard input" if pipe else "",
         ) from None
-    if raw is None:
-        raise DataFileError(name, found="not a regular file", expected="a regular file")
-    with raw:
-        source = ByteSource(name, raw, limits)
-        source.require_limit("bytes", found.st_size, found=f"{found.st_size:,} bytes")
-        yield source
+
+
+def _is_of(name: str, error: Exception) -> bool:
+    """Whether the system, which does not always say so, or a path with a NUL means this file."""
+    if isinstance(error, OSError):
+        return error.filename in (None, name)
+    return "\0" in name
 
 
 _held: list[Any] = [None, b""]  # standard input and its content: it is read several times

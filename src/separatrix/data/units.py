@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from separatrix.data.numerals import CONVENTIONS, FEW_WORDS, LIMIT, SAMPLE, is_missing, is_numeral
+from separatrix.data.numerals import (
+    CONVENTIONS,
+    FEW_WORDS,
+    LIMIT,
+    MARKS,
+    SAMPLE,
+    is_missing,
+    is_numeral,
+)
 from separatrix.types import Vector
 
 LONGEST_UNIT = 12
@@ -41,7 +49,7 @@ _WITH_UNIT = re.compile(
     rf"({LIMIT[1:]}|)([+-]?[0-9][0-9.,'’\u00a0\u202f ]*?)"
     rf"(?:(?<!\s)\s++|(?=(?:{_ABBREVIATED})$))([^\W\d_][\w²³°/·^-]{{0,11}}|°[A-Z]?)"
 )
-_MARKED = re.compile(r"(.+) \[(.+)\]")
+_FORM = re.compile(r"(.+?)(?: \[(.+)\])?(?: with (.+))?")
 
 
 def find_unit(texts: Sequence[str], counts: Any = None) -> str:
@@ -87,23 +95,26 @@ def _sizes(unit: str) -> dict[str, float]:
     return next((sizes for sizes in _QUANTITIES if unit in sizes), {unit: 1.0})
 
 
-def join_unit(convention: str, unit: str) -> str:
-    """The name of a convention with a unit.
+def join_form(convention: str, unit: str, marks: Collection[str] = ()) -> str:
+    """The name of how a column of numbers is written: its convention, unit and marks.
 
-    >>> join_unit("plain", "cm"), split_unit("plain [cm]"), split_unit("plain")
-    ('plain [cm]', ('plain', 'cm'), ('plain', ''))
+    >>> join_form("plain", "cm"), join_form("1.234,5", "", {"%", "<"})
+    ('plain [cm]', '1.234,5 with % <')
+    >>> split_form("1.234,5 [mg] with % <"), split_form("plain")
+    (('1.234,5', 'mg', ('%', '<')), ('plain', '', ()))
     """
-    return f"{convention} [{unit}]" if unit else convention
+    signs = " ".join(mark for mark in MARKS if mark in marks)
+    return convention + (f" [{unit}]" if unit else "") + (f" with {signs}" if signs else "")
 
 
-def split_unit(name: str) -> tuple[str, str]:
-    """The convention and the unit of a name that `join_unit` made."""
-    found = _MARKED.fullmatch(name)
-    return (found[1], found[2]) if found else (name, "")
+def split_form(name: str) -> tuple[str, str, tuple[str, ...]]:
+    """The convention, the unit and the marks of a name that `join_form` made."""
+    found = _FORM.fullmatch(name)
+    return (found[1], found[2] or "", tuple((found[3] or "").split())) if found else (name, "", ())
 
 
-def is_convention(name: str) -> bool:
-    """Whether a text names a convention, with or without a unit."""
-    convention, unit = split_unit(name)
-    known = convention in CONVENTIONS and len(unit) <= LONGEST_UNIT
+def is_form(name: str) -> bool:
+    """Whether a text names a convention, with or without a unit and marks."""
+    convention, unit, marks = split_form(name)
+    known = convention in CONVENTIONS and len(unit) <= LONGEST_UNIT and set(marks) <= set(MARKS)
     return known and (not unit or _WITH_UNIT.fullmatch(f"1 {unit}") is not None)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from separatrix.data.column_forms import ColumnForm
 from separatrix.data.data_table import NUMERIC, ColumnSpec, DataTable
 from separatrix.data.read_table import table_of
 from separatrix.data.roles import RoleOverrides
@@ -203,6 +204,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Values of each one-hot category that was not pooled away, for notes about unseen ones."""
         pairs = zip(self.categories_, self._one_hot(), strict=True)
         return {spec.name: set(block.values.tolist()) for block, spec in pairs if not block.pooled}
+
+    def forms(self) -> list[ColumnForm]:
+        """How the cells of each column that is kept were written at training."""
+        pairs: list[tuple[ColumnSpec, Any]]
+        pairs = [*zip(self._one_hot(), self.categories_, strict=True)]
+        pairs += zip(self._with_role("codes") if self.targets_ else [], self.targets_, strict=True)
+        known = {spec.name: block.values.tolist() for spec, block in pairs}
+        return [ColumnForm(spec, known.get(spec.name, ())) for spec in self.columns_ if spec.kept]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

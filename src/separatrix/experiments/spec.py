@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from separatrix.data.dataset import Dataset
+from separatrix.data.regular_files import read_regular
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.evaluation.metrics import require_metrics
 
@@ -228,8 +229,7 @@ class Spec(_Table):
 def read_spec(path: Path) -> Spec:
     """The experiment in a TOML file."""
     try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
+        document = tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
         raise ExperimentError(f"there is no file {path}") from None
     except (ValueError, RecursionError) as error:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
@@ -24,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from separatrix.data.regular_files import open_regular
 from separatrix.errors import ModelFileError
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.blocks import MEBIBYTE, in_words, memory_of_this_machine
@@ -290,7 +290,7 @@ def open_container(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file to read; errors of the system become a `ModelFileError`."""
     name = one_line(path)
     try:
-        with _open_regular(path) as file:
+        with open_regular(path) as file:
             yield file
     except FileNotFoundError as error:
         raise ModelFileError("missing", f"there is no file {name}") from error
@@ -299,15 +299,3 @@ def open_container(path: Path) -> Iterator[BinaryIO]:
         raise ModelFileError("unreadable", f"{name} cannot be read: {why}") from error
     except MemoryError as error:
         raise ModelFileError("limit", f"{name} does not fit into memory") from error
-
-
-def _open_regular(path: Path) -> BinaryIO:
-    # not blocking: opening a pipe would wait for a writer
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(None, "not a regular file")
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise

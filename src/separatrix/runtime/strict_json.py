@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 LARGEST_INTEGER = 2**63
 MAX_DEPTH = 64  # of nested brackets
 OPENING, CLOSING = ([ord(letter) for letter in pair] for pair in ("[{", "]}"))
+_KEY_ENDS = re.compile(rb'"[ \t\r\n]*:')
+_FEW = 8  # objects of a list that are all looked into
 STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
@@ -31,10 +34,42 @@ def parsed_json(text: str) -> Any:
     )
 
 
+def require_unique_keys(text: bytes, value: Any) -> None:
+    """ValueError for a key that occurs twice in one object of valid JSON, parsed to `value`.
+
+    A fast parser keeps the last. There are as many colons behind quotes as keys, unless a text has some
+    or a key is lost: only then are the keys compared one by one.
+
+    >>> require_unique_keys(b'{"a": 1, "b": {"a": 2}}', {"a": 1, "b": {"a": 2}})
+    >>> require_unique_keys(b'[{"a": 1, "a": 2}]', [{"a": 2}])
+    Traceback (most recent call last):
+    ...
+    ValueError: the key 'a' occurs twice
+    """
+    keys = _count_keys(value)
+    if text.count(b":") == keys or len(_KEY_ENDS.findall(text)) == keys:
+        return
+    json.loads(text, object_pairs_hook=_unique_keys, parse_int=float)
+
+
+def _count_keys(value: Any) -> int:
+    """The number of keys in a value; too few where lists mix objects with others, or rows nest."""
+    if type(value) is dict:
+        inner = (one for one in value.values() if type(one) in (dict, list))
+        return len(value) + sum(map(_count_keys, inner))
+    if type(value) is not list or not value or type(value[0]) is not dict:
+        return 0
+    if set(map(type, value)) != {dict}:
+        return 0
+    nested = len(value) < _FEW or any(type(one) in (dict, list) for one in value[0].values())
+    return sum(map(_count_keys if nested else len, value))
+
+
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key occurs twice")
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {twice[:40]!r} occurs twice")
     return found
 
 

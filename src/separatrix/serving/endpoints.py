@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
@@ -33,7 +34,7 @@ from separatrix.web.request_error import JSON, RequestError, shorten
 from separatrix.web.static_files import load_files
 
 if TYPE_CHECKING:
-    from separatrix.serving.served_model import Rows, Scores
+    from separatrix.serving.served_model import Rows, Scores, Signature
 
 LARGE_BODY = 64 * 1024  # bytes; a larger one is parsed in a thread
 MOST_EXPLAINED = 20  # rows of a request
@@ -87,18 +88,34 @@ class ServedRequest:
             refuse(f"?{shorten(ascii(unknown))}: expected one of {', '.join(QUERIES)}")
         return dict(found)
 
+    def require_different_parameters(self) -> None:
+        """Refuse a query that gives a parameter twice, whatever the path does with it."""
+        if b"&" not in (text := self.scope["query_string"]):
+            return
+        names = Counter(name for name, _ in parse_qsl(text.decode("latin-1"), True))
+        name, count = names.most_common(1)[0] if names else ("", 0)
+        if count > 1:
+            message = f"?{shorten(ascii(name))} is given {count} times, expected once"
+            raise RequestError(400, "query", message)
+
 
 class Endpoints:
     """The state of a server, and its answers."""
 
-    def __init__(self, options: ServingOptions, metrics: Metrics, log: Log) -> None:
+    def __init__(
+        self,
+        options: ServingOptions,
+        metrics: Metrics,
+        log: Log,
+        expected: Mapping[str, Signature] | None = None,
+    ) -> None:
         self.options, self.metrics = options, metrics
         self.scorer = ThreadPoolExecutor(1, "score")
         self.parser = ThreadPoolExecutor(1, "parse")
         self.loader = ThreadPoolExecutor(1, "load")
         self.draining = False
         self.in_progress = 0
-        self.store = ModelStore(options, log, metrics.add, self._make_batcher)
+        self.store = ModelStore(options, log, metrics.add, self._make_batcher, expected)
         self.static = load_files("separatrix.serving")
         shared = load_files("separatrix.workbench")
         self.static |= {name: shared[name] for name in ("workbench.css", "dom.js", "icon.svg")}
@@ -125,6 +142,7 @@ class Endpoints:
 
     async def answer(self, request: ServedRequest) -> Reply:
         """Answer a request, or raise a `RequestError`."""
+        request.require_different_parameters()
         allowed = []
         for method, pattern, function in ROUTES:
             if (match := pattern.fullmatch(request.path)) is not None:
@@ -165,6 +183,8 @@ class Endpoints:
         }
         if scores.P is not None:
             found |= {"classes": model.classes.tolist(), "probabilities": scores.P.tolist()}
+        if notes := model.notes(rows):
+            found["notes"] = notes
         if explained:
             found["explanations"] = await self._guard(self._run(_explain_rows, model, rows))
         return json_reply(found)
@@ -203,8 +223,13 @@ class Endpoints:
         return json_reply({"live": True})
 
     async def ready(self, _request: ServedRequest) -> Reply:
-        """Whether new requests are welcome: not while the server stops."""
-        return json_reply({"ready": not self.draining}, 503 if self.draining else 200)
+        """Whether new requests are welcome: not while the server stops; and how many workers answer."""
+        found = {
+            "ready": not self.draining,
+            "workers": self.options.workers,
+            "workers_ready": self.metrics.total("separatrix_workers_ready"),
+        }
+        return json_reply(found, 503 if self.draining else 200)
 
     async def server(self, _request: ServedRequest) -> Reply:
         """Name, version and extensions."""
@@ -214,7 +239,12 @@ class Endpoints:
     async def index(self, _request: ServedRequest) -> Reply:
         """Every model and version."""
         rows = [
-            {"name": name, "version": version, "state": "READY", "reason": ""}
+            {
+                "name": name,
+                "version": version,
+                "state": "READY",
+                "reason": self.store.reason(name, version),
+            }
             for name in self.store.models
             for version in self.store.versions(name)
         ]

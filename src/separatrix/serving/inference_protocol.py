@@ -21,7 +21,6 @@ from separatrix.serving.request_rows import (
     refuse,
     require_count,
     require_finite,
-    rows_of_cells,
 )
 from separatrix.serving.served_model import Rows, Scores, ServedModel
 from separatrix.web.request_error import RequestError, shorten
@@ -108,6 +107,8 @@ def make_reply(
     document: dict[str, Any] = {"model_name": model.name, "model_version": model.version}
     if request.id is not None:
         document["id"] = request.id
+    if notes := model.notes(request.rows):
+        document["parameters"] = {"notes": notes}
     text = orjson.dumps({**document, "outputs": outputs})
     if not parts:
         return text, {"Content-Type": "application/json"}
@@ -217,8 +218,9 @@ def _rows(model: ServedModel, tensors: dict[str, Any]) -> Rows:
     if model.encoder is None:
         X = tensors["input"]
         d = len(model.columns)
-        if X.dtype == object or X.ndim != 2 or X.shape[1] != d:
-            refuse(f"input 'input': found shape {list(X.shape)}, expected numbers of [n, {d}]")
+        if X.dtype.kind in "bO" or X.ndim != 2 or X.shape[1] != d:
+            found = f"{'numbers' if X.dtype.kind not in 'bO' else 'others'} of {list(X.shape)}"
+            refuse(f"input 'input': found {found}, expected numbers of [n, {d}]")
         with np.errstate(invalid="ignore"):  # a signalling NaN is refused with all others
             X = np.ascontiguousarray(X, dtype=np.float64)
         require_finite(model, X)
@@ -228,8 +230,9 @@ def _rows(model: ServedModel, tensors: dict[str, Any]) -> Rows:
         refuse("expected columns of shape [n] or [n, 1]")
     if len({len(one) for one in columns}) > 1:
         refuse("the inputs have different numbers of rows")
-    cells = [[None if v != v else v for v in one.ravel().tolist()] for one in columns]
-    return rows_of_cells(model, list(zip(*cells, strict=True)))
+    return model.read_columns(
+        [[None if v != v else v for v in one.ravel().tolist()] for one in columns]
+    )
 
 
 def _outputs(model: ServedModel, document: dict[str, Any]) -> dict[str, bool]:

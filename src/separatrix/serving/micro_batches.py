@@ -2,7 +2,7 @@
 
 A block starts as soon as it is full, no other request is in progress, or its first request has waited for
 the window. While a block is scored, in a thread, the next one collects. A request with more rows than a
-block is scored alone, in its own shape. So an answer has the same bits whatever else arrives.
+block is scored alone, in several blocks. So a row's answer has the same bits whatever else arrives.
 """
 
 from __future__ import annotations
@@ -113,8 +113,6 @@ class MicroBatcher:
 
 def _score_block(model: ServedModel, rows: list[Rows], probabilities: bool) -> list[Any]:
     """The scores of each request, or the error that its rows raise."""
-    if len(rows) == 1 and len(rows[0]) > model.block:
-        return [model.score(rows[0], probabilities)]
     try:
         return list(model.score_together(rows, probabilities))
     except Exception as error:

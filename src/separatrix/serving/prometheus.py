@@ -18,10 +18,13 @@ TOTALS = {
     "separatrix_cut_connections_total": "Connections of clients that were too slow.",
     "separatrix_reloads_total": "Model files that were loaded again.",
     "separatrix_failed_reloads_total": "Changed model files that could not be loaded.",
+    "separatrix_refused_reloads_total": "Changed model files that have other columns or classes.",
+    "separatrix_worker_restarts_total": "Worker processes that were replaced.",
 }
 GAUGES = {
     "separatrix_requests_in_progress": "Requests that are read or scored.",
     "separatrix_queue": "Requests that wait for their block.",
+    "separatrix_workers_ready": "Worker processes that answer requests.",
 }
 COUNT = len(CODES) + len(TOTALS) + len(GAUGES) + len(SECONDS) + len(SIZES) + 6
 
@@ -43,7 +46,15 @@ class Metrics:
         self.at = {name: position for position, name in enumerate(names)}
         self.seconds = len(names)
         self.sizes = self.seconds + len(SECONDS) + 3
-        self.own[[self.at[name] for name in GAUGES]] = 0  # of a worker that died
+        self.clear_gauges()
+
+    def clear_gauges(self) -> None:
+        """Set the gauges to 0: those of a worker that died."""
+        self.own[[self.at[name] for name in GAUGES]] = 0
+
+    def total(self, name: str) -> int:
+        """A number, summed over the workers."""
+        return int(self.shared[:, self.at[name]].sum())
 
     def add(self, name: str, value: float = 1) -> None:
         """Add to a total or a gauge."""

@@ -10,24 +10,28 @@ from typing import Any, NoReturn
 
 import numpy as np
 import orjson
-import pyarrow
 
-from separatrix.data.data_table import ColumnSpec
-from separatrix.data.read_table import table_of
+from separatrix.data.column_forms import cell_error, describe_cell
+from separatrix.data.numerals import BLANKS, MISSING, is_number
+from separatrix.errors import DataError
+from separatrix.runtime.strict_json import require_unique_keys
 from separatrix.serving.served_model import Rows, ServedModel
 from separatrix.web.request_error import RequestError, shorten
 
 NUMBERS: set[type] = {int, float}
-CELLS: set[type] = {int, float, bool, str, type(None)}
-LONGEST_CELL = 100_000  # characters
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse JSON: numbers are finite."""
+    """Parse JSON: numbers are finite, keys of an object differ."""
     try:
-        return orjson.loads(body)
+        value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise RequestError(400, "json", f"the body is not JSON: {shorten(str(error))}") from None
+    try:
+        require_unique_keys(body, value)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(400, "json", f"the body: {shorten(str(error))}") from None
+    return value
 
 
 def rows_of_json(model: ServedModel, body: bytes, most: int) -> Rows:
@@ -38,7 +42,7 @@ def rows_of_json(model: ServedModel, body: bytes, most: int) -> Rows:
             refuse(f'found an object with {_list_names(rows)}, expected {{"rows": [...]}}')
         rows = rows["rows"]
     if not isinstance(rows, list):
-        refuse(f"found {_kind(rows)} for the rows, expected a list")
+        refuse(f"found {describe_cell(rows)} for the rows, expected a list")
     require_count(len(rows), most)
     return rows_of_cells(model, [_cells(model, row, number) for number, row in enumerate(rows)])
 
@@ -57,7 +61,7 @@ def rows_of_csv(model: ServedModel, body: bytes, most: int) -> Rows:
             if len(line) != len(header):
                 found = f"row {len(rows)}: found {len(line)} cells"
                 refuse(f"{found}, expected {len(header)}")
-            rows.append([line[j] or None for j in order])
+            rows.append([line[j].strip(BLANKS) or None for j in order])
             if len(rows) > most:
                 break
     except UnicodeDecodeError as error:
@@ -66,23 +70,21 @@ def rows_of_csv(model: ServedModel, body: bytes, most: int) -> Rows:
         raise RequestError(400, "csv", f"the body is not CSV: {shorten(str(error))}") from None
     require_count(len(rows), most)
     if model.encoder is None:
-        rows = [[_as_number(cell) for cell in row] for row in rows]
+        rows = [[_as_number(cell, model.imputes) for cell in row] for row in rows]
     return rows_of_cells(model, rows)
 
 
 def rows_of_cells(model: ServedModel, rows: Sequence[Sequence[Any]]) -> Rows:
     """Rows of cells, in the order of the model's columns, as samples."""
+    if model.encoder is not None:
+        return model.read_columns(list(zip(*rows, strict=True)))
     kinds: set[type] = set()
     for row in rows:
         kinds.update(map(type, row))
-    if model.encoder is not None:
-        if not kinds <= CELLS:
-            _refuse_cell(rows, model, lambda c: type(c) in CELLS, "a number, a text or null")
-        return _table(model, rows)
     if not kinds <= NUMBERS:
         allowed = NUMBERS | ({type(None)} if model.imputes else set())
         if not kinds <= allowed:
-            _refuse_cell(rows, model, lambda cell: type(cell) in allowed, "a number")
+            raise _first_error(rows, model, allowed)
         rows = [[math.nan if cell is None else cell for cell in row] for row in rows]
     X = np.array(rows, dtype=np.float64)
     require_finite(model, X)
@@ -119,7 +121,7 @@ def _cells(model: ServedModel, row: Any, number: int) -> Sequence[Any]:
             _require_columns(model, list(row), f"row {number}")
         return [row[name] for name in model.columns]
     if type(row) is not list:
-        refuse(f"row {number}: found {_kind(row)}, expected an object of columns")
+        refuse(f"row {number}: found {describe_cell(row)}, expected an object of columns")
     if len(row) != len(model.columns):
         refuse(f"row {number}: found {len(row)} values, expected {len(model.columns)}")
     return row
@@ -136,67 +138,23 @@ def _require_columns(model: ServedModel, found: Sequence[str], where: str) -> No
         refuse(f"{where}: a column occurs twice")
 
 
-def _table(model: ServedModel, rows: Sequence[Sequence[Any]]) -> Rows:
-    """Cells as a table with the roles that the encoder was fitted to."""
-    columns = {}
-    for j, spec in enumerate(model.specs):
-        columns[spec.name] = pyarrow.array(_column(spec, [row[j] for row in rows]))
-    assert model.encoder is not None
-    table = table_of(pyarrow.table(columns), specs=model.encoder.columns_).table
-    if np.isinf(table.numbers).any():
-        refuse("found an infinite number, expected finite ones")
-    return table
-
-
-def _column(spec: ColumnSpec, cells: list[Any]) -> list[float | None] | list[str | None]:
-    if spec.role == "number" and all(cell is None or type(cell) in NUMBERS for cell in cells):
-        return [None if cell is None else float(cell) for cell in cells]
-    texts = [None if cell is None else _as_text(spec, cell) for cell in cells]
-    if any(text is not None and len(text) > LONGEST_CELL for text in texts):
-        refuse(
-            f"column {shorten(repr(spec.name))}: a text is longer than {LONGEST_CELL} characters"
-        )
-    return texts
-
-
-def _as_text(spec: ColumnSpec, cell: Any) -> str:
-    if isinstance(cell, bool):
-        words = spec.format.split("/") if spec.role == "boolean" else ["false", "true"]
-        return words[cell]
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
-
-
-def _as_number(cell: str | None) -> Any:
-    """The number that a cell of CSV holds; other text is kept, and refused later with its position."""
-    if cell is None:
+def _as_number(cell: str | None, imputes: bool) -> Any:
+    """The plain number that a cell of CSV holds; other text is kept, and refused with its position."""
+    if cell is None or (imputes and cell in MISSING):
         return None
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
+    return float(cell) if is_number(cell) else cell
 
 
-def _refuse_cell(
-    rows: Sequence[Sequence[Any]], model: ServedModel, fits: Any, expected: str
-) -> NoReturn:
-    for number, row in enumerate(rows):
-        for name, cell in zip(model.columns, row, strict=True):
-            if not fits(cell):
-                found = f"row {number}, column {shorten(repr(name))}: found {_kind(cell)}"
-                refuse(f"{found}, expected {expected}")
-    raise AssertionError("no cell is wrong")
-
-
-def _kind(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return f"the text {shorten(repr(value))}"
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    return "a number"
+def _first_error(
+    rows: Sequence[Sequence[Any]], model: ServedModel, allowed: set[type]
+) -> DataError:
+    number, j = next(
+        (number, j)
+        for number, row in enumerate(rows)
+        for j, cell in enumerate(row)
+        if type(cell) not in allowed
+    )
+    return cell_error(number, model.columns[j], rows[number][j], "a number")
 
 
 def _list_names(names: Any) -> str:

@@ -18,8 +18,10 @@ from separatrix.app.explain import explain
 from separatrix.app.novelty import classes_of
 from separatrix.app.preprocessing import undecided
 from separatrix.app.read_data import encoder_of
+from separatrix.data.column_forms import read_cells
 from separatrix.data.data_table import NUMERIC, Category, ColumnSpec, DataTable
 from separatrix.data.dataset import Dataset
+from separatrix.data.role_notes import unseen_words
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.table_encoder import TableEncoder
@@ -28,6 +30,7 @@ from separatrix.runtime.warnings import without_own_warnings
 
 Rows = Any  # a matrix, (n, d), or a `DataTable` of n rows
 PROBE_SEED, PROBE_ROWS = 0, 256
+LARGER = (4, 16)  # times the block: for large requests, if the answers are the same
 
 
 class Scores(NamedTuple):
@@ -35,6 +38,32 @@ class Scores(NamedTuple):
 
     labels: Any
     P: Any
+
+
+class Signature(NamedTuple):
+    """What clients rely on: the columns with their roles, in order, and the classes."""
+
+    columns: tuple[tuple[str, str], ...]
+    classes: tuple[Any, ...]
+
+    def difference(self, other: Signature) -> str:
+        """What another signature has instead, in a few words; "" for an equal one.
+
+        >>> one = Signature((("age", "number"),), ("no", "yes"))
+        >>> one.difference(Signature((("age", "date"),), ("no", "yes")))
+        "column 0 is 'age' (date), not 'age' (number)"
+        >>> one.difference(Signature(one.columns, ("yes", "no")))
+        "the classes are ['yes', 'no'], not ['no', 'yes']"
+        """
+        if len(other.columns) != len(self.columns):
+            return f"there are {len(other.columns)} columns, not {len(self.columns)}"
+        pairs = enumerate(zip(other.columns, self.columns, strict=True))
+        for j, (theirs, ours) in pairs:
+            if theirs != ours:
+                return f"column {j} is {theirs[0]!r} ({theirs[1]}), not {ours[0]!r} ({ours[1]})"
+        if repr(other.classes) != repr(self.classes):
+            return f"the classes are {list(other.classes)!r:.80}, not {list(self.classes)!r:.80}"
+        return ""
 
 
 class ServedModel:
@@ -48,13 +77,19 @@ class ServedModel:
         self.columns = tuple(spec.name for spec in self.specs)
         self.column_set = frozenset(self.columns)
         known = self.encoder.columns_ if self.encoder is not None else ()
+        self.forms = self.encoder.forms() if self.encoder is not None else []
+        self.known = self.encoder.known_values() if self.encoder is not None else {}
         self.dropped = frozenset(spec.name for spec in known if not spec.kept)  # such as ids
         steps = [step for _, step in inner.steps] if isinstance(inner, Pipeline) else []
         self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
         self.classes = np.asarray(classes_of(model))
+        pairs = tuple((spec.name, spec.role) for spec in self.specs)
+        self.signature = Signature(pairs, tuple(self.classes.tolist()))
         self.has_probabilities = hasattr(model, "predict_proba")
         self._scored = without_names(model)
         self.block = self._row_wise_block(block)
+        larger = (self.block * times for times in LARGER if self._scores_alike(self.block * times))
+        self.sizes = (self.block, *larger)
 
     def _specs(self, inner: Any) -> tuple[ColumnSpec, ...]:
         if self.encoder is not None:
@@ -63,6 +98,15 @@ class ServedModel:
         if names is None:
             names = [f"x{j + 1}" for j in range(inner.n_features_in_)]
         return tuple(ColumnSpec(str(name), "number") for name in names)
+
+    def read_columns(self, columns: Sequence[Sequence[Any]]) -> DataTable:
+        """Cells by column, each read by the form of its training column alone."""
+        assert self.encoder is not None
+        return read_cells(self.encoder.columns_, self.forms, columns)
+
+    def notes(self, rows: Rows) -> list[str]:
+        """Values of categories that the model has not seen."""
+        return unseen_words(rows, self.known) if self.known else []
 
     def score(self, rows: Rows, probabilities: bool) -> Scores:
         """Predict rows in one call; values that overflow on the way are an error."""
@@ -74,20 +118,31 @@ class ServedModel:
         return Scores(labels, P)
 
     def score_together(self, requests: Sequence[Rows], probabilities: bool) -> list[Scores]:
-        """Predict the rows of several requests as one block of fixed size.
+        """Predict the rows of several requests as blocks of fixed size.
 
-        The block is filled up with copies of a row. As its size never differs, matrix products take the
+        A block is filled up with copies of a row. As its size never differs, matrix products take the
         same path, and the answer for a row does not depend on its neighbours.
         """
         rows = stack_rows(requests)
-        n = len(rows)
-        padded = rows[np.minimum(np.arange(max(n, self.block)), n - 1)]
-        labels, P = self.score(padded, probabilities)
+        parts, start = [], 0
+        while start < len(rows):
+            left = len(rows) - start
+            size = next((size for size in self.sizes if size >= left), self.sizes[-1])
+            parts.append(self._score_block(rows[start : start + size], size, probabilities))
+            start += size
+        labels = np.concatenate([part.labels for part in parts])
+        P = np.concatenate([part.P for part in parts]) if probabilities else None
         stops = np.cumsum([len(one) for one in requests])
         return [
             Scores(labels[stop - len(one) : stop], P if P is None else P[stop - len(one) : stop])
             for one, stop in zip(requests, stops.tolist(), strict=True)
         ]
+
+    def _score_block(self, rows: Rows, size: int, probabilities: bool) -> Scores:
+        n = len(rows)
+        filled = rows if n == size else rows[np.minimum(np.arange(size), n - 1)]
+        labels, P = self.score(filled, probabilities)
+        return Scores(labels[:n], P if P is None else P[:n])
 
     def explain_row(self, rows: Rows, row: int) -> dict[str, Any]:
         """Features, training rows or terms that decided the prediction of one row."""
@@ -110,6 +165,19 @@ class ServedModel:
                 return block
             block //= 2
         return 1
+
+    def _scores_alike(self, size: int) -> bool:
+        """Whether rows get the same bits in a block of a larger size as in a small one; as above."""
+        if self.block == 1:
+            return False
+        rng = np.random.default_rng(PROBE_SEED)
+        rows = self._made_up_rows(rng, size - self.block)
+        rows = stack_rows([rows, self._made_up_rows(rng, self.block, 1e6)])
+        expected = self._try(rows)
+        parts = [slice(start, start + self.block) for start in range(0, size, self.block)]
+        return expected is not None and all(
+            _same(expected, self._try(rows[part]), part, slice(None)) for part in parts
+        )
 
     def _is_row_wise(self, rng: np.random.Generator, block: int) -> bool:
         rows, order, kept = self._made_up_rows(rng, block), rng.permutation(block), block // 2

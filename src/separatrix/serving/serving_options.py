@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from separatrix.data.regular_files import read_regular
 from separatrix.errors import DataError, ParameterError
 from separatrix.web import MEGABYTE
 
@@ -52,6 +53,8 @@ class ServingOptions:
     poll: float = 1.0
     """Seconds between two checks of the model files."""
     access_log: bool = True
+    any_signature: bool = False
+    """Whether a file that changes may have other columns or classes."""
 
 
 def parse_source(text: str) -> ModelSource:
@@ -76,7 +79,7 @@ def parse_source(text: str) -> ModelSource:
 
 def read_tokens(path: Path) -> tuple[str, ...]:
     """The tokens of a file, one per line; lines that begin with # are comments."""
-    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [line.strip() for line in read_regular(path).decode().splitlines()]
     tokens = tuple(line for line in lines if line and not line.startswith("#"))
     if not tokens or min(map(len, tokens)) < SHORTEST_TOKEN or not all(map(str.isascii, tokens)):
         error = DataError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.data_table import NUMERIC, DataTable
+from separatrix.data.data_table import KEPT, DataTable
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
 from separatrix.data.read import TABLES, format_of, read
@@ -21,7 +21,6 @@ from separatrix.workbench.worker import Channel, describe_error
 ROWS, CELLS, CHARACTERS = 5, 50, 200  # of a preview
 MOST_CODES = 10  # different whole numbers that are taken for classes
 CATEGORIES = ("category", "codes")
-ROLES = ("category", "number", "text", "date", "drop")  # that a person can choose
 HEAD = 1 << 18  # characters at the start of a table that the preview is taken from
 
 
@@ -99,14 +98,12 @@ def _explain_guess(data: Dataset) -> str:
 
 
 def _column_kind(name: str, data: Dataset) -> str:
-    """The role of a column: number, category, text, date, or drop for one that is left out."""
+    """The role of a column, as `look` prints it; category for one of many values, drop for one left out."""
     if name == data.target:
         return "number" if data.y.dtype.kind in "iuf" else "category"
     specs = data.X.specs if isinstance(data.X, DataTable) else ()
     role = {spec.name: spec.role for spec in specs}.get(name)
-    if role is None or role in NUMERIC:
-        return "number" if role else "drop"
-    return role if role in ROLES else "category" if role in CATEGORIES else "drop"
+    return "category" if role in CATEGORIES else role if role in KEPT else "drop"
 
 
 def _table_rows(path: str) -> tuple[list[str], list[list[str]]]:

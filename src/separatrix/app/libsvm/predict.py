@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import get_tags
 
 from separatrix.app.libsvm.samples import PathLike, read_samples, with_hint, write_text
+from separatrix.data.regular_files import open_regular
 from separatrix.errors import DataFileError, ModelFileError, UnsupportedError
 from separatrix.modelfile.files import load
 from separatrix.modelfile.libsvm_text import load_libsvm
@@ -107,7 +108,7 @@ def _read_for(machine: Any, model: PathLike, path: PathLike) -> tuple[Any, Any, 
 def _is_text(model: PathLike) -> bool:
     """Return whether a model file is LIBSVM's; ours begins with its length in binary."""
     try:
-        with open(model, "rb") as file:
+        with open_regular(model) as file:
             return b"\0" not in file.read(8)
     except OSError:
         return True  # the reader raises the error

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from separatrix.data.data_table import Category
-from separatrix.data.numerals import MISSING, is_number
+from separatrix.data.numerals import BLANKS, MISSING, is_number
 from separatrix.data.streams import ByteSource
 from separatrix.errors import DataError, ParameterError
 
@@ -19,7 +19,6 @@ TARGETS = ("target", "label", "class", "y")
 """Names of a target column, in any case, in order of preference."""
 
 _EXACT = 2.0**53  # below it, every integer is a float of its own
-_BLANKS = " \t\u00a0\u200b\u2060\ufeff"  # around a cell, those without a width among them
 _SHORT_LABEL = 64  # longest label kept in an array of fixed width
 
 Features = list[tuple[str, str | None]]
@@ -342,7 +341,7 @@ def without_values(category: Category, absent: Collection[str]) -> Category:
 
 
 def _code(known: dict[str, int], value: str | None) -> int:
-    value = (value or "").strip(_BLANKS)
+    value = (value or "").strip(BLANKS)
     return -1 if value in MISSING else known.setdefault(value, len(known))
 
 

@@ -18,9 +18,10 @@ from separatrix.data.numerals import (
     is_limit,
     is_missing,
     is_numeral,
+    marks_of,
     parse_numbers,
 )
-from separatrix.data.units import find_unit, join_unit, split_unit, strip_unit
+from separatrix.data.units import find_unit, join_form, split_form, strip_unit
 
 MOST_DIFFERENT_WORDS = 5
 """A column is read as numbers if at most this many different cells are other texts, in few rows."""
@@ -35,7 +36,7 @@ class NumberColumn(NamedTuple):
     """A column of texts that was read as numbers."""
 
     values: Any  # shape: (n,)
-    convention: str
+    form: str  # convention, unit and marks
     notes: list[str]
 
 
@@ -57,15 +58,15 @@ def interpret_numbers(
 
 
 def as_numbers(
-    name: str, category: Category, convention: str | None = None, *, forced: bool = False
+    name: str, category: Category, form: str | None = None, *, forced: bool = False
 ) -> NumberColumn | None:
     """A column of texts as numbers if nearly all cells are, or if `forced`; else None."""
     codes, values = category
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     if (not len(values) or _begins_with_zero(values)) and not forced:
         return None
-    known, unit = split_unit(convention or "")
-    unit = unit or ("" if convention else find_unit(values, counts))
+    known, unit, _ = split_form(form or "")
+    unit = unit or ("" if form else find_unit(values, counts))
     texts, factors = strip_unit(values, unit) if unit else (values, np.ones(len(values)))
     if not forced and not _may_be_numbers(texts, counts):
         return None
@@ -91,10 +92,12 @@ def as_numbers(
         i = int(np.argmin(np.isnan(parsed.values) | ~_other_units(factors)))
         written = f"numbers in {unit}" if unit else f"numbers written as {parsed.convention}"
         notes.append(f"{name}: {written}: {values[i]!r} is {parsed.values[i]:g}")
-    if mixture := find_mixture([values[i] for i in np.flatnonzero(~np.isnan(parsed.values))]):
+    read = [values[i] for i in np.flatnonzero(~np.isnan(parsed.values) & (counts > 0))]
+    if mixture := find_mixture(read):
         notes.append(f"{name}: {mixture} are mixed and not converted into each other")
     found = np.append(parsed.values, np.nan)[codes]
-    return NumberColumn(found, join_unit(parsed.convention, unit), notes)
+    marks = set[str]().union(*map(marks_of, read))
+    return NumberColumn(found, join_form(parsed.convention, unit, marks), notes)
 
 
 def _other_units(factors: Any) -> Any:

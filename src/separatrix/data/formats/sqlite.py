@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 from separatrix.data.dataset import Dataset
@@ -14,6 +16,8 @@ from separatrix.data.formats.rows import memory_source, scan_rows
 from separatrix.data.limits import Limits
 from separatrix.data.streams import ByteSource, open_, split_table
 
+LONGEST_VALUE = 1_000_000_000  # bytes, of SQLite
+_STEPS = 10_000  # of SQLite's machine between two looks at the clock
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -30,12 +34,45 @@ def scan_sqlite(path: str, limits: Limits | None = None, **options: Any) -> Tabl
             raise source.error(found="another file", expected="an SQLite database")
         address = f"file:{os.path.abspath(file).replace('?', '%3f').replace('#', '%23')}"
         try:
-            with closing(sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)) as database:
+            database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+            with closing(database), _limited_query(source, database):
                 return _scan(source, database, table, options)
         except sqlite3.Error as error:
             raise source.error(
                 found=f"a damaged database ({error})", expected="an SQLite database"
             ) from None
+
+
+@contextmanager
+def _limited_query(source: ByteSource, database: sqlite3.Connection) -> Iterator[None]:
+    """Stop after some seconds: a view may be a query that computes without end, with or without rows."""
+    seconds = source.limits.query_seconds
+    end = time.monotonic() + seconds
+    database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    longest = max(source.limits.line_bytes, os.fstat(source.raw.fileno()).st_size)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(longest, LONGEST_VALUE))
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if time.monotonic() <= end:
+            raise
+        raise source.error(
+            found=f"a view that takes more than {seconds:g} seconds",
+            expected="a table, or a view that ends",
+            hint="save its rows as a table, or raise `query_seconds` of Limits",
+        ) from None
+
+
+def _count_bytes(source: ByteSource, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """The rows, refused once they are much larger than the file: only a view without end has so many."""
+    size, read = os.fstat(source.raw.fileno()).st_size, 0
+    limits = source.limits
+    most = min(max(limits.inflation_free, limits.inflation * size), limits.inflated_bytes)
+    for row in rows:
+        read += 8 * len(row) + sum(len(cell) for cell in row if type(cell) in (str, bytes))
+        if read > most:
+            source.require_inflation(read, size)
+        yield row
 
 
 def _scan(
@@ -58,4 +95,4 @@ def _scan(
     rows = database.execute(f'SELECT * FROM "{quoted}"')
     columns = [str(entry[0]) for entry in rows.description]
     source.require_limit("columns", len(columns), found=f"{len(columns):,} columns")
-    return scan_rows(source, columns, rows, how=f"table {table}", **options)
+    return scan_rows(source, columns, _count_bytes(source, rows), how=f"table {table}", **options)

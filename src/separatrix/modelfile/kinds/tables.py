@@ -10,7 +10,7 @@ from separatrix.data.data_table import DROPPED, KEPT, NUMERIC, ColumnSpec
 from separatrix.data.dates import EPOCHS, SERIAL, are_formats
 from separatrix.data.dates import FORMATS as DATE_FORMATS
 from separatrix.data.numerals import BOOLEANS
-from separatrix.data.units import is_convention
+from separatrix.data.units import is_form
 from separatrix.estimators.table_blocks import (
     PARTS,
     PERIODS,
@@ -117,7 +117,7 @@ def _check(model: Any, sizes: f.ShapeEnv) -> None:
     for spec in model.columns_:
         s.require(spec.role in (*KEPT, *DROPPED), "column_roles", "known roles", spec.role)
         known = spec.format in FORMATS.get(spec.role, ("",))
-        known = known or (spec.role == "number" and is_convention(spec.format))
+        known = known or (spec.role == "number" and is_form(spec.format))
         known = known or (spec.role == "date" and are_formats(spec.format))
         s.require(known, "column_formats", f"a format of a {spec.role}", spec.format)
     kept = [spec.name for spec in model.columns_ if spec.kept]

@@ -97,7 +97,7 @@ function roleChoice({ name, kind }, roles, setRole) {
   return h("select", {
     class: "role", "aria-label": `Role of ${words}`, disabled: !name || name.includes(","), data: { test: "role", column: name },
     on: { change: (event) => setRole(name, event.target.value, kind) },
-  }, Object.entries(ROLES).map(([value, title]) => h("option", { value, selected: value === (roles[name] ?? kind) }, title)));
+  }, Object.entries(kind in ROLES ? ROLES : { [kind]: kind, ...ROLES }).map(([value, title]) => h("option", { value, selected: value === (roles[name] ?? kind) }, title)));
 }
 
 /** The first rows, with the column to predict markTarget. */
