@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.rationals import dot, rational, solve_exactly
 
 from separatrix import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from tests.rationals import dot, rational, solve_exactly
 
 
 def samples(seed, offset=0.0, scales=1.0, apart=None):

@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix.solvers.discriminant import (
     class_rows,
-    fourth_powers,
     fast_inverse_root,
+    fourth_powers,
     inverse_root,
     ledoit_wolf,
     principal_axes,
