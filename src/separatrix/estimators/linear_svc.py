@@ -435,8 +435,8 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         if rounding > wanted:
             warn_user(
                 f"LinearSVC reached the limit of floating point: rounding of weights, biases and margins "
-                f"may make up {rounding:.2g} of the relative duality gap, with {wanted:g} wanted: scale the "
-                "features, for example with StandardScaler, or lower C",
+                f"may make up {rounding:.2g} of the relative duality gap, with {wanted:g} wanted: scale "
+                "the features, for example with StandardScaler, or lower C",
                 ConvergenceWarning,
             )
 

@@ -139,5 +139,7 @@ def test_inner_products_are_those_of_rational_numbers_rounded_once(seed):
     W, x = rng.normal(size=(3, 20)) * 10.0 ** rng.integers(-9, 9, 20), rng.normal(size=20)
     b = -(W @ x)
     found = exact_dots(W, x, b)
-    expected = [float(dot(rational(w), rational(x)) + rational(float(c))) for w, c in zip(W, b)]
+    expected = [
+        float(dot(rational(w), rational(x)) + rational(float(c))) for w, c in zip(W, b, strict=True)
+    ]
     np.testing.assert_array_equal(found, expected)

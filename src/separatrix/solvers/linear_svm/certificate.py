@@ -1,7 +1,8 @@
 """Certificates of linear support vector machines for the weights that are stored and the samples given.
 
-With margins z = y (<w, x> + b), slacks s = 1 - z, dual variables a and their weights w(a) = sum_i a_i y_i x_i,
-primal less dual objective is a sum of parts that are at least 0, none of which cancels another:
+With margins z = y (<w, x> + b), slacks s = 1 - z, dual variables a and their weights
+w(a) = sum_i a_i y_i x_i, primal less dual objective is a sum of parts that are at least 0, none of which
+cancels another:
 
     P - D = |w - w(a)|^2 / 2 + (b - bias_step sum_i a_i y_i)^2 / (2 bias_step)
             + sum_i (price_i loss(s_i) + loss*_i(a_i) - a_i s_i)
