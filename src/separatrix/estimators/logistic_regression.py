@@ -237,7 +237,7 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
     def _certified(
         self, descent: Any, blocks: Any, found: LogisticFit, C: float, l1_ratio: float
     ) -> LogisticFit:
-        """The same with bounds in exact arithmetic, for the weights that are stored and the samples as given."""
+        """The same with bounds in exact arithmetic, for the weights as stored and the samples as given."""
         if not isinstance(blocks, ArrayBlocks | StreamBlocks):
             return found
         prices = np.zeros((2, descent.d + self.fit_intercept))

@@ -57,7 +57,6 @@ class Residuals(NamedTuple):
     loss: Vector  # shape: (n,)
     R: Matrix  # shape: (p, n)
     error: Vector  # shape: (n,); as a share of R, at most
-    P: Matrix  # shape: (p, n); probabilities, of two classes those of the second
 
 
 def bounded_residuals(F: Matrix, E: Matrix, y: Codes, weights: Vector) -> Residuals:
@@ -68,15 +67,14 @@ def bounded_residuals(F: Matrix, E: Matrix, y: Codes, weights: Vector) -> Residu
         side = np.where(y == 1, 1.0, -1.0)
         other = expit(-side * F[0])
         R = (-side * other * weights)[None]
-        return Residuals(np.logaddexp(0.0, -side * F[0]), R, off, expit(F))
-    P = softmax(F, axis=0)
-    R = P.copy()
+        return Residuals(np.logaddexp(0.0, -side * F[0]), R, off)
+    R = softmax(F, axis=0)
     R[y, everyone] = 0.0
     R[y, everyone] = -R.sum(axis=0)
     highest = F.max(axis=0)
     losses = highest - F[y, everyone] + np.log(np.exp(F - highest).sum(axis=0))
     R *= weights
-    return Residuals(losses, R, off, P)
+    return Residuals(losses, R, off)
 
 
 def exact_sums(
@@ -91,16 +89,10 @@ def exact_sums(
     F = np.ascontiguousarray((X @ W.T).T) + bias
     E = (d + 4.0) * np.ascontiguousarray((size @ np.abs(W).T).T)
     E = SAFE * UNIT * (E + 2.0 * np.abs(bias) + 2.0 * np.abs(F))
-    losses, R, off, P = bounded_residuals(F, E, y, weights)
+    losses, R, off = bounded_residuals(F, E, y, weights)
     sizes = np.abs(R)
     bounds = (off + (n + 8.0) * UNIT) * sizes
-    if len(P) == 1:
-        curvature = (sizes * (1.0 - sizes / weights)).sum(axis=1, keepdims=True)
-    else:
-        curvature = -(weights * P) @ P.T
-        np.fill_diagonal(curvature, 0.0)
-        np.fill_diagonal(curvature, -curvature.sum(axis=1))
-    others = sizes[0] if len(P) == 1 else sizes[y, everyone]
+    others = sizes[0] if len(R) == 1 else sizes[y, everyone]
     lost = weights @ (2.0 * E.max(axis=0, initial=0.0) + (n + 16.0) * UNIT * losses)
     return ExactSums(
         n,
@@ -110,7 +102,7 @@ def exact_sums(
         np.column_stack([(X.T @ R.T).T, R.sum(axis=1)]),
         SAFE * np.column_stack([(size.T @ bounds.T).T, bounds.sum(axis=1)]),
         np.column_stack([(size.T @ sizes.T).T, sizes.sum(axis=1)]),
-        curvature,
+        _bias_curvature(R, y, weights),
         np.minimum(others * (1.0 + off), weights) if divergences else others[:0],
         weights if divergences else weights[:0],
     )
@@ -187,12 +179,36 @@ class _Pulls(NamedTuple):
     apart: float  # divergence of the dual probabilities from those predicted, at most
 
 
+def bias_error(R: Matrix, error: Matrix, y: Codes, weights: Vector) -> float:
+    """How far, at most, biases are from the best ones, under which rows of residuals R add up to 0."""
+    missing = np.abs(R.sum(axis=1)) + (error + R.shape[1] * UNIT * np.abs(R)).sum(axis=1)
+    return _moved(missing, _bias_curvature(R, y, weights))
+
+
+def _bias_curvature(R: Matrix, y: Codes, weights: Vector) -> Matrix:
+    """Second derivative of the losses by the biases, (p, p), without cancellation, from residuals."""
+    if len(R) == 1:
+        return np.asarray((np.abs(R) * (1.0 - np.abs(R) / weights)).sum(axis=1, keepdims=True))
+    P = R / weights
+    P[y, np.arange(len(y))] += 1.0
+    curvature = -(weights * P) @ P.T
+    np.fill_diagonal(curvature, 0.0)
+    np.fill_diagonal(curvature, -curvature.sum(axis=1))
+    return curvature
+
+
+def _moved(missing: Vector, curvature: Matrix) -> float:
+    """Twice Newton's step, which is the way to the best biases at most, where it is short."""
+    if not missing.any():
+        return 0.0
+    s = np.linalg.eigvalsh(curvature)
+    least = float(s[0] if len(s) == 1 else s[1])  # softmax does not change where all biases do
+    return 2.0 * float(np.linalg.norm(missing)) / least if least > 0.0 else np.inf
+
+
 def _balanced(sums: ExactSums, l1: Vector, l2: Vector) -> _Pulls:
     """Pulls at the best biases, under which residuals add up to 0, as a free bias needs; they are near."""
-    missing = float(np.linalg.norm(np.abs(sums.gradient[:, -1]) + sums.error[:, -1]))
-    s = np.linalg.eigvalsh(sums.curvature)
-    least = float(s[0] if len(s) == 1 else s[1])  # softmax does not change where all biases do
-    moved = 2.0 * missing / least if least > 0.0 else np.inf
+    moved = _moved(np.abs(sums.gradient[:, -1]) + sums.error[:, -1], sums.curvature)
     if not moved <= NEAR:
         moved = np.inf
     error = sums.error + np.expm1(2.0 * moved) * sums.reach
