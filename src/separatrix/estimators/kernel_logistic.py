@@ -74,8 +74,8 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
         Coefficients of the samples, (p, s), and biases, (p,): p is 1 for two classes, else k; weights,
         (p, d), of a linear kernel.
     objective_, dual_gap_
-        Summed -log p(y|x) plus |f|^2 / (2C); the duality gap over max(1, objective_): no function has
-        an objective lower by more.
+        Summed -log p(y|x) plus |f|^2 / (2C); the duality gap of the stored coefficients over
+        max(1, objective_), with the rounding of kernel values: no function has an objective lower by more.
     n_iter_, stop_, gram_
         Newton steps; "tol", "max_iter", "stopped" or "rounding"; form and precision of the kernel matrix.
 

@@ -127,7 +127,8 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     objective_
         The objective at the solution, for each boundary, (p,); (1,) for "crammer_singer".
     dual_gap_
-        Relative duality gap, (P - D) / max(|P|, 1), of each: no other weights have an objective
+        Relative duality gap, (P - D) / max(|P|, 1), of each boundary: P of coef_ and intercept_ as they
+        are stored, D of the last dual variables, with all rounding. No other weights have an objective
         lower by more.
     margin_width_
         Distance between the two margins of each boundary, 2 / |w|, (p,).

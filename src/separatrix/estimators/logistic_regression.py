@@ -50,7 +50,7 @@ from separatrix.estimators.base.parameters import (
 )
 from separatrix.estimators.base.prepare import check_samples, rollback_on_error
 from separatrix.estimators.calibration import match_predictions
-from separatrix.runtime.device import DEVICES, as_numpy, like
+from separatrix.runtime.device import DEVICES, as_numpy, is_tensor, like
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
@@ -134,10 +134,12 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         The C used; steps, or calls of `partial_fit`, (1,); samples of positive weight met.
     objective_, gradient_
         Of `fit`. The minimum: summed -log p(y|x), plus the penalty, and the bias's part with a prior;
-        largest entry of its gradient, over the weight of all samples: at most tol when solved.
+        largest entry of its gradient, over the weight of all samples. Both are of coef_ and intercept_ as
+        they are stored; gradient_ is an upper bound in exact arithmetic, at most tol and the rounding when
+        solved.
     dual_gap_
-        With l1_ratio above 0: the duality gap over max(1, objective_); no weights have an objective
-        lower by more. At most tol when solved.
+        With l1_ratio above 0: the duality gap of coef_ and intercept_ over max(1, objective_), with all
+        rounding; no weights have an objective lower by more. At most tol and the rounding when solved.
     coef_std_, intercept_std_
         Standard deviations of the posterior, shaped as coef_ and intercept_.
     covariance_
@@ -219,7 +221,7 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
             )
-        found = self._certified(descent, in_memory(blocks), found, C, l1_ratio)
+        found = self._certified(descent, blocks, found, C, l1_ratio)
         self._keep(descent, found, C)
         self.separated_ = (
             None
@@ -238,7 +240,8 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         self, descent: Any, blocks: Any, found: LogisticFit, C: float, l1_ratio: float
     ) -> LogisticFit:
         """The same with bounds in exact arithmetic, for the weights as stored and the samples as given."""
-        if not isinstance(blocks, ArrayBlocks | StreamBlocks):
+        on_device = isinstance(blocks, ArrayBlocks) and is_tensor(blocks.X)
+        if on_device or not isinstance(blocks, ArrayBlocks | StreamBlocks):
             return found
         prices = np.zeros((2, descent.d + self.fit_intercept))
         prices[:, : descent.d] = [[l1_ratio / C], [(1.0 - l1_ratio) / C]]

@@ -81,8 +81,10 @@ def exact_sums(
     block: Block, *, W: Matrix, b: Vector, centre: Vector, divergences: bool
 ) -> ExactSums:
     """Loss and gradient over the samples of a block, with bounds of their errors."""
-    kept = block.weights > 0
-    X, y, weights = block if kept.all() else (part[kept] for part in block)
+    X, y, weights = block
+    if not weights.all():
+        kept = weights > 0
+        X, y, weights = X[kept], y[kept], weights[kept]
     (n, d), everyone = X.shape, np.arange(X.shape[0])
     X = X.astype(np.float64) if issparse(X) else X - centre
     size, bias = np.abs(X), exact_dots(W, centre, b)[:, None]
@@ -110,10 +112,19 @@ def exact_sums(
 
 def merge_exactly(a: ExactSums, b: ExactSums) -> ExactSums:
     """Sums over two sets of samples together."""
-    added = [x + z for x, z in zip(a[:-2], b[:-2], strict=True)]
-    others, weights = (np.concatenate(pair) for pair in zip(a[-2:], b[-2:], strict=True))
-    sums = ExactSums(*added, others, weights)
-    return sums._replace(error=sums.error + 2.0 * UNIT * np.abs(sums.gradient))
+    gradient = a.gradient + b.gradient
+    return ExactSums(
+        n=a.n + b.n,
+        weight=a.weight + b.weight,
+        loss=a.loss + b.loss,
+        loss_error=a.loss_error + b.loss_error,
+        gradient=gradient,
+        error=a.error + b.error + 2.0 * UNIT * np.abs(gradient),
+        reach=a.reach + b.reach,
+        curvature=a.curvature + b.curvature,
+        others=np.concatenate([a.others, b.others]),
+        weights=np.concatenate([a.weights, b.weights]),
+    )
 
 
 class Certificate(NamedTuple):
@@ -253,4 +264,4 @@ def _penalty_above(theta: Matrix, V: Matrix, l1: Vector, l2: Vector) -> Matrix:
     price = np.where(l2 > 0.0, l2, 1.0)
     # what is over acts as a pull of its own: (l2 theta + sign(v) over)^2 / (2 l2)
     rest = np.where(l2 > 0.0, (l2 * theta + np.sign(V) * over) ** 2 / (2.0 * price), 0.0)
-    return np.maximum(plain + rest, 0.0)
+    return np.asarray(np.maximum(plain + rest, 0.0))
