@@ -35,7 +35,6 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
-from separatrix.solvers.linear_svm.certificate import certify_classes, certify_weights
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearFit,
@@ -45,6 +44,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
 )
 from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
+from separatrix.solvers.linear_svm.margin_certificate import certify_classes, certify_weights
 from separatrix.solvers.linear_svm.offset import NearSamples, take_offset
 from separatrix.solvers.linear_svm.primal_newton import solve_newton
 from separatrix.types import Codes, Matrix, Vector

@@ -8,7 +8,7 @@ from tests.random_problems import random_problem
 from tests.rationals import dot, rational
 
 from separatrix.runtime.exact_sums import exact_dots
-from separatrix.solvers.linear_svm.certificate import certify_classes, certify_weights
+from separatrix.solvers.linear_svm.margin_certificate import certify_classes, certify_weights
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
