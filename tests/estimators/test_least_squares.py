@@ -58,7 +58,8 @@ def test_loo_chooses_the_least_squared_error_and_is_a_plain_fit_with_it(samples)
 
 
 def test_fewer_samples_than_features_take_the_shortest_exact_fit():
-    model = LeastSquaresClassifier().fit(D[:30], L[:30])
+    with pytest.warns(UserWarning, match="30 parameters are fitted to 30 samples"):
+        model = LeastSquaresClassifier().fit(D[:30], L[:30])
     T = np.eye(10)[L[:30]]
     np.testing.assert_allclose(model.decision_function(D[:30]), T, atol=1e-8)
     mean = D[:30].mean(axis=0)
@@ -109,7 +110,7 @@ def test_a_far_point_on_its_right_side_pulls_the_boundary_over():
 
 
 def test_what_cannot_be_merged_says_why():
-    wide = LeastSquaresClassifier().fit(D[:30], L[:30])
+    wide = LeastSquaresClassifier(1e-3).fit(D[:30], L[:30])
     with pytest.raises(DataError, match=r"fewer samples than features does not keep"):
         wide.merge(wide)
     with pytest.raises(AttributeError, match="merge") as raised:
@@ -147,3 +148,34 @@ def test_a_ridge_without_leave_one_out_errors_is_not_chosen():
     assert np.isinf(model.loo_.squared_error[0])
     flat = LeastSquaresClassifier("loo").fit(np.ones((10, 2)), [0, 1] * 5)
     assert flat.coef_.tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("features", [30, 60, 119, 500])
+def test_a_fit_without_a_ridge_warns_where_it_would_follow_random_labels(features):
+    rng = np.random.default_rng(features)
+    A, y = rng.normal(size=(60, features)), rng.integers(0, 2, 60)
+    if features == 30:  # half as many parameters as samples: random labels are not reproduced
+        assert LeastSquaresClassifier().fit(A, y).score(A, y) < 1.0
+        return
+    with pytest.warns(UserWarning, match="use ridge='loo' or a ridge above 0"):
+        model = LeastSquaresClassifier().fit(A, y)
+    assert model.score(A, y) == 1.0
+    for ridge in (1e-3, "loo"):
+        LeastSquaresClassifier(ridge).fit(A, y)  # does not warn: warnings are errors
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_nearly_repeated_wide_samples_give_the_shortest_weights(kind):
+    rng = np.random.default_rng(3)
+    A = rng.integers(0, 2, (30, 80)).astype(float)
+    A[-1] = A[0]
+    A[-1, 0] += 1e-5
+    y, weights = np.arange(30) % 2, 1.0 + np.arange(30) % 3
+    with pytest.warns(UserWarning, match="reproduces almost any labels"):
+        model = LeastSquaresClassifier().fit(kind(A), y, sample_weight=weights)
+    mean, T = weights @ A / weights.sum(), 2.0 * y - 1.0
+    root = np.sqrt(weights)
+    expected = np.linalg.lstsq(
+        root[:, None] * (A - mean), root * (T - weights @ T / weights.sum()), rcond=1e-13
+    )[0]
+    np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-7, atol=1e-7)

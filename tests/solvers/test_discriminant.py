@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix.solvers.discriminant import (
     class_rows,
+    fast_inverse_root,
     fourth_powers,
     inverse_root,
     ledoit_wolf,
@@ -92,8 +93,8 @@ def test_all_three_forms_make_the_same_differences_between_classes(k):
     C = within_covariance(found, priors)
     rules = [
         solve_svd(whitening(C), mean, priors, 1e-4),
-        solve_lsqr(C, mean, priors),
-        solve_eigen(C, total_covariance(found), mean, priors),
+        solve_lsqr(fast_inverse_root(C), mean, priors),
+        solve_eigen(inverse_root(C), total_covariance(found) - C, mean, priors),
     ]
     X = np.random.default_rng(2).normal(size=(20, 4))
     scores = [X @ rule.coef.T + rule.intercept for rule in rules]
@@ -107,7 +108,7 @@ def test_scores_are_logarithms_of_gaussian_densities():
     found = moments(problem(), form="each")
     priors = np.array([0.2, 0.3, 0.5])
     C = within_covariance(found, priors)
-    rule = solve_lsqr(C, found.mean, priors)
+    rule = solve_lsqr(fast_inverse_root(C), found.mean, priors)
     X = np.random.default_rng(3).normal(size=(10, 4))
     shared = np.stack([multivariate_normal(m, C).logpdf(X) for m in found.mean], axis=1)
     S = X @ rule.coef.T + rule.intercept - shared - np.log(priors)
@@ -127,7 +128,7 @@ def test_a_class_of_prior_0_scores_minus_infinity_and_nothing_is_nan():
     C = within_covariance(found, priors)
     for rule in (
         solve_svd(whitening(C), found.mean, priors, 1e-4),
-        solve_lsqr(C, found.mean, priors),
+        solve_lsqr(fast_inverse_root(C), found.mean, priors),
     ):
         assert rule.intercept[2] == -np.inf
         assert np.isfinite(rule.coef).all()
@@ -140,7 +141,7 @@ def test_axes_are_without_correlation_and_of_unit_variance_within_the_classes():
     C = within_covariance(found, priors)
     for rule in (
         solve_svd(whitening(C), found.mean, priors, 1e-4),
-        solve_eigen(C, total_covariance(found), found.mean, priors),
+        solve_eigen(inverse_root(C), total_covariance(found) - C, found.mean, priors),
     ):
         A = rule.axes
         np.testing.assert_allclose(A.T @ C @ A, np.eye(A.shape[1]), atol=1e-10)
@@ -247,7 +248,7 @@ def test_axes_by_eigenvalues_say_their_share_of_the_scatter_between_classes():
     found = moments(block)
     mean, priors = found.mean, found.weight / found.weight.sum()
     C = within_covariance(found, priors)
-    rules = solve_eigen(C, total_covariance(found), mean, priors)
+    rules = solve_eigen(inverse_root(C), total_covariance(found) - C, mean, priors)
     peer = TheirLda(solver="eigen").fit(block.X, block.y)
     np.testing.assert_allclose(rules.ratio[:2], peer.explained_variance_ratio_, rtol=1e-9)
     assert rules.ratio.sum() == pytest.approx(1.0)

@@ -20,6 +20,7 @@ from separatrix.estimators.base.gaussian_classes import (
     most_components,
     positions,
     require_spread,
+    warn_of_lost_digits,
     warn_of_rank,
 )
 from separatrix.estimators.base.kernel_machine import TakesTensors
@@ -33,7 +34,9 @@ from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import in_order, thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.discriminant import (
+    CovarianceAxes,
     LinearRules,
+    fast_inverse_root,
     inverse_root,
     means_of,
     principal_axes,
@@ -49,6 +52,7 @@ from separatrix.solvers.discriminant import (
     without_rounding,
 )
 from separatrix.solvers.moments import Moments
+from separatrix.solvers.nearly_collinear import CLOSE, least_spread, refine
 from separatrix.types import Matrix, Vector
 
 FEWEST_ROWS = 256  # scored at a time; the rows and what becomes of them stay in the cache
@@ -185,7 +189,8 @@ class LinearDiscriminantAnalysis(
             if self._form == "features":
                 T = whitening_of_rows(*_deviating_rows(blocks.train, moments), self.tol)
             else:
-                T = whitening(moments.pooled() / moments.weight.sum(), self.tol)
+                C = moments.pooled() / moments.weight.sum()
+                T = self._refined(whitening(C, self.tol), C, moments, blocks)
             return solve_svd(T, mean, priors, self.tol)
         if estimates is None:
             C, total = within_covariance(moments, priors), total_covariance(moments)
@@ -194,9 +199,24 @@ class LinearDiscriminantAnalysis(
         else:
             C, total = np.tensordot(priors, np.stack(estimates.each), axes=1), estimates.total
         self.covariance_ = C
+        T = fast_inverse_root(C) if self.solver == "lsqr" else inverse_root(C)
+        if estimates is None and not self.shrinkage:
+            T = self._refined(T, C, moments, blocks)
         if self.solver == "lsqr":
-            return solve_lsqr(C, mean, priors)
-        return solve_eigen(C, total, mean, priors)
+            return solve_lsqr(T, mean, priors)
+        return solve_eigen(T, total - C, mean, priors)
+
+    def _refined(self, T: Matrix, C: Matrix, moments: Moments, blocks: Any) -> Matrix:
+        """T of a covariance of nearly collinear features with the digits of the samples."""
+        if not T.shape[1] or (least := least_spread(T, C)) >= CLOSE:
+            return T
+        if not isinstance(blocks, ArrayBlocks):
+            warn_of_lost_digits(self, least)
+            return T
+        shares = np.full(len(moments.weight), 1.0 / moments.weight.sum())
+        if moments.form == "each":
+            shares = self.priors_ / np.where(moments.weight > 0, moments.weight, 1.0)
+        return refine(T, blocks, mean=moments.mean, shares=shares)[0]
 
 
 @with_parameters
@@ -313,12 +333,15 @@ class QuadraticDiscriminantAnalysis(TakesTensors, GaussianClasses):
         axes = list(in_order(principal_axes, each, threads=1 if d < SMALL else thread_count()))
         self.rank_ = np.full(len(each), d)
         for c, own in enumerate(axes):
-            if own.variances[-1] > self.tol or not moments.weight[c]:
+            if not moments.weight[c]:
                 continue
-            self.rank_[c] = inverse_root(each[c]).shape[1]
+            if own.variances[-1] <= self.tol:
+                self.rank_[c] = inverse_root(each[c]).shape[1]
             if self.rank_[c] < d:
                 each[c] = each[c] + np.diag(max(self.tol, LEAST_TOL) * _usual_variances(moments))
                 axes[c] = principal_axes(each[c])
+            elif estimates is None and not (self.shrinkage or self.reg_param):
+                axes[c] = self._refined(own, each[c], moments, blocks, c)
         self._warn_if_singular(moments, complete=blocks is not None)
         self._axes = axes
         self.scalings_ = [own.variances for own in axes]
@@ -326,6 +349,20 @@ class QuadraticDiscriminantAnalysis(TakesTensors, GaussianClasses):
         if self.store_covariance:
             self.covariance_ = each
         return self
+
+    def _refined(
+        self, own: CovarianceAxes, C: Matrix, moments: Moments, blocks: Any, c: int
+    ) -> CovarianceAxes:
+        """Axes of a class whose features are nearly collinear with the digits of the samples."""
+        if not np.isfinite(own.root).all() or (least := least_spread(own.root, C)) >= CLOSE:
+            return own
+        if not isinstance(blocks, ArrayBlocks):
+            warn_of_lost_digits(self, least)
+            return own
+        shares = np.zeros(len(moments.weight))
+        shares[c] = 1.0 / moments.weight[c]
+        root, lost = refine(own.root, blocks, mean=moments.mean, shares=shares)
+        return own._replace(root=root, log_determinant=own.log_determinant + lost)
 
     def _regularise(self, C: Matrix) -> Matrix:
         if self.solver == "eigen":

@@ -26,6 +26,7 @@ from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
+from separatrix.solvers.logistic.kernel_certificate import certify_kernel_logistic
 from separatrix.solvers.logistic.kernel_newton import KernelLogisticFit, solve_kernel_logistic
 from separatrix.types import Codes, Gram, Matrix, Vector
 
@@ -73,8 +74,8 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
         Coefficients of the samples, (p, s), and biases, (p,): p is 1 for two classes, else k; weights,
         (p, d), of a linear kernel.
     objective_, dual_gap_
-        Summed -log p(y|x) plus |f|^2 / (2C); the duality gap over max(1, objective_): no function has
-        an objective lower by more.
+        Summed -log p(y|x) plus |f|^2 / (2C); the duality gap of the stored coefficients over
+        max(1, objective_), with the rounding of kernel values: no function has an objective lower by more.
     n_iter_, stop_, gram_
         Newton steps; "tol", "max_iter", "stopped" or "rounding"; form and precision of the kernel matrix.
 
@@ -127,7 +128,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
         self._keep_support(train, order, found.coef, found.intercept)
         self.objective_, self.dual_gap_ = found.objective, found.gap
         self.n_iter_, self.stop_ = found.n_iter, found.stop
-        self._warn_unless_solved()
+        self._warn_unless_solved(found.rounding)
         return self
 
     def decision_function(self, X: Any) -> Any:
@@ -188,7 +189,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
     def _solve_in_precision(
         self, device: Any, train: Training, order: Codes, monitor: FitMonitor
     ) -> KernelLogisticFit:
-        """The fit; again on float64 kernel values if rounding can exceed the error of scores allowed."""
+        """The fit; again on float64 kernel values where its gap there is above tol."""
         y, k = train.y[order], len(train.classes)
         weights = (train.weights * train.class_weights)[order]
         if np.count_nonzero(np.bincount(y, weights)) < 2:
@@ -197,7 +198,7 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
                 "weight 0"
             )
 
-        def solve(tolerance: float, start: Any = None) -> tuple[Gram, KernelLogisticFit]:
+        def build(tolerance: float) -> Gram:
             gram = make_gram(
                 self.kernel_,
                 as_numpy(train.X),
@@ -208,27 +209,34 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
                 threads=self._threads,
             )
             self._require_semidefinite(gram)
-            return gram, self._solve(gram, y, weights, k, monitor, self._threads, start)
+            return gram
 
-        gram, found = solve(min(TOLERANCE, self._score_error))
-        if gram.dtype != np.float64:
-            largest = float(np.sqrt((found.coef**2).sum(axis=1)).max())
-            failed = found.stop in ("indefinite", "rounding") and found.gap > self.tol
-            if failed or gram.error * largest > self._score_error:
-                del gram  # frees memory for the next one
-                start = None if found.stop == "indefinite" else found.coef
-                gram, again = solve(EXACT, start)
-                found = again._replace(n_iter=found.n_iter + again.n_iter)
+        def certified(gram: Gram, fit: KernelLogisticFit) -> KernelLogisticFit:
+            return certify_kernel_logistic(gram, y, weights, fit, float(self.C))
+
+        gram = build(min(TOLERANCE, self._score_error))
+        found = self._solve(gram, y, weights, k, monitor, self._threads)
         self.gram_ = repr(gram)
-        return found
+        if gram.dtype != np.float64:
+            del gram  # frees memory for the next one
+            gram = build(EXACT)
+            indefinite = found.stop == "indefinite"
+            first = found if indefinite else certified(gram, found)
+            if not (indefinite or first.gap > self.tol) or found.stop in ("stopped", "max_iter"):
+                return first
+            start = None if indefinite else found.coef
+            found = self._solve(gram, y, weights, k, monitor, self._threads, start)
+            found = found._replace(n_iter=first.n_iter + found.n_iter)
+            self.gram_ = repr(gram)
+        return found if found.stop == "indefinite" else certified(gram, found)
 
     @property
     def _score_error(self) -> float:
         """Rounding error of scores that is allowed: a gap of tol allows errors of the order of its root."""
         return float(self.tol**0.5)
 
-    def _warn_unless_solved(self) -> None:
-        if self.dual_gap_ <= self.tol:
+    def _warn_unless_solved(self, rounding: float) -> None:
+        if self.dual_gap_ - rounding <= self.tol and rounding <= self.tol:
             return
         why = {
             "max_iter": f"did not converge in {self.n_iter_} iterations; raise max_iter",

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 
@@ -24,13 +25,15 @@ from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.one_pass import OnePass
 from separatrix.estimators.base.parameters import choice, real, with_parameters
 from separatrix.estimators.base.prepare import check_unchanged, rollback_on_error
-from separatrix.runtime.blocks import rows_that_fit
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import DEVICES
 from separatrix.runtime.sums import BLOCK_BYTES, dense, total
 from separatrix.runtime.threads import thread_count
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.least_squares import (
     LeaveOneOut,
     RidgePath,
+    SampleSpectrum,
     ScatterSpectrum,
     leave_one_out,
     merge_leave_one_out,
@@ -42,12 +45,15 @@ from separatrix.solvers.least_squares import (
     spectrum_of,
     targets,
 )
+from separatrix.solvers.least_squares_rows import solve_rows
 from separatrix.solvers.moments import Moments, merge, moments_of
-from separatrix.types import Block, Matrix, Vector
+from separatrix.types import Block, Codes, Matrix, Vector
 from separatrix.validation import require_real
 
 N_RIDGES = 50  # ridges of "loo"
 LOO_ROWS = 2048  # samples that are left out in one go, each on its own, under every ridge
+UNSOLVED = 1e-6  # gradient, over that at 0, from which on weights are not those of least squares
+FREE = 0.9  # parameters for each sample from which on a fit without a ridge interpolates
 SPREAD = (-7, 3)  # powers of ten of the least and the largest, in mean eigenvalues of the scatter
 
 
@@ -125,12 +131,17 @@ class LeastSquaresClassifier(TakesTensors, LinearMachine, OnePass):
         if self._searches:
             require_repeatable(blocks, "ridge='loo' needs a second pass")
         self._fit_features(blocks)
-        if isinstance(blocks, ArrayBlocks):
-            X = blocks.X
-            if X.shape[0] < self._map(X[:1]).shape[1]:
-                return self._fit_rows(in_memory(blocks))
-        self._sum_up(blocks)
-        return self._search(in_memory(blocks)) if self._searches else self._learn()
+        if isinstance(blocks, ArrayBlocks) and blocks.X.shape[0] < self._map(blocks.X[:1]).shape[1]:
+            n = self._fit_rows(in_memory(blocks))
+        else:
+            self._sum_up(blocks)
+            n = int(self._sums.samples.sum())
+            if self._searches:
+                self._search(in_memory(blocks))
+            else:
+                self._learn()
+        self._warn_if_interpolating(n)
+        return self
 
     @available_if(_from_sums_alone)
     @rollback_on_error
@@ -247,8 +258,8 @@ class LeastSquaresClassifier(TakesTensors, LinearMachine, OnePass):
         self.rank_ = spectrum.rank
         return self
 
-    def _fit_rows(self, blocks: ArrayBlocks) -> Self:
-        """Fewer samples than features: all from the inner products of the samples."""
+    def _fit_rows(self, blocks: ArrayBlocks) -> int:
+        """Fewer samples than features: all from their inner products; how many have a weight."""
         train = blocks.train
         kept = np.flatnonzero(train.weights)
         X, y, weights = self._map(train.X[kept]), train.y[kept], train.weights[kept]
@@ -256,31 +267,65 @@ class LeastSquaresClassifier(TakesTensors, LinearMachine, OnePass):
         self.classes_, self._sums = train.classes, None
         total_weight = float(weights.sum())
         mean = np.asarray(weights @ X).ravel() / total_weight
-        K = _products_about(X, mean)
         T = targets(y, len(train.classes))
         target_mean = weights @ T / total_weight
-        rows = rows_spectrum(K, T - target_mean, weights)
-        if self._searches:
-            ridges = _ridge_grid(self.ridge, rows.spectrum, X.shape[1])
+        K, T = _products_about(X, mean), T - target_mean
+        if self._searches or self.max_norm is not None:
+            rows = rows_spectrum(K, T, weights)
+            alpha = self._search_rows(rows, X.shape[1], y, weights, target_mean)
+            W, self.rank_ = _combined(X, mean, alpha), rows.spectrum.rank
+        else:
+            root = np.sqrt(weights)[:, None]
+            K *= root
+            K *= root.T
+            self.ridge_ = float(self.ridge)
+            found = solve_rows(
+                K,
+                root * T,
+                ridge=self.ridge_,
+                multiply=lambda W: root * (np.asarray(X @ W) - mean @ W),
+                combine=lambda V: _combined(X, mean, root * V),
+            )
+            W, self.rank_ = found.W, found.rank
+            if found.gradient > UNSOLVED:
+                warn_user(
+                    "LeastSquaresClassifier reached the limit of floating point: the gradient of the "
+                    f"squared error is {found.gradient:.2g} of that at 0, wanted {UNSOLVED:g}; scale the "
+                    "features, or use a ridge",
+                    ConvergenceWarning,
+                )
+        self.coef_, self.intercept_ = np.ascontiguousarray(W.T), target_mean - mean @ W
+        return len(y)
+
+    def _search_rows(
+        self, rows: SampleSpectrum, d: int, y: Codes, weights: Vector, target_mean: Vector
+    ) -> Matrix:
+        """The ridge by leave-one-out errors or by max_norm; coefficients of the samples, (n, p)."""
+        if self.max_norm is not None:
+            self.ridge_ = ridges_within(rows.spectrum, self.max_norm)
+        else:
+            ridges = _ridge_grid(self.ridge, rows.spectrum, d)
             found = leave_one_out(
                 rows.positions(),
                 y,
                 weights,
                 spectrum=rows.spectrum,
                 target_mean=target_mean,
-                total=total_weight,
+                total=float(weights.sum()),
                 ridges=ridges,
             )
             self._choose(ridges, found)
-        elif self.max_norm is not None:
-            self.ridge_ = ridges_within(rows.spectrum, self.max_norm)
-        else:
-            self.ridge_ = float(self.ridge)
-        alpha = rows.coefficients(self.ridge_)
-        W = np.asarray(X.T @ alpha) - np.outer(mean, alpha.sum(axis=0))
-        self.coef_, self.intercept_ = np.ascontiguousarray(W.T), target_mean - mean @ W
-        self.rank_ = rows.spectrum.rank
-        return self
+        return rows.coefficients(self.ridge_)
+
+    def _warn_if_interpolating(self, n: int) -> None:
+        """Warn where a fit without a ridge follows almost any labels: n is the number of samples."""
+        if np.all(self.ridge_) or self.rank_ + 1 <= FREE * n:
+            return
+        warn_user(
+            f"LeastSquaresClassifier: {self.rank_ + 1} parameters are fitted to {n} samples without a "
+            f"ridge, so that it reproduces almost any labels: the training error says nothing, and the "
+            f"norm of the weights is {np.linalg.norm(self.coef_):.3g}; use ridge='loo' or a ridge above 0"
+        )
 
     def _choose(self, ridges: Vector, found: LeaveOneOut) -> None:
         self.loo_ = RidgePath(ridges, found.mistaken / found.weight, found.squares / found.weight)
@@ -300,6 +345,15 @@ def _products_about(X: Any, mean: Vector) -> Matrix:
     if not issparse(X):
         centred = X - mean
         return np.asarray(centred @ centred.T)
-    K = (X @ X.T).toarray()
-    along = np.asarray(X @ mean)
-    return np.asarray(K - along[:, None] - along + mean @ mean)
+    n, along = X.shape[0], np.asarray(X @ mean)
+    K, turned = np.empty((n, n)), X.T.tocsr()
+    for rows in row_blocks(n, rows_that_fit(16 * n, BLOCK_BYTES)):
+        K[rows] = (X[rows] @ turned).toarray()
+        K[rows] -= along[rows, None] + along
+    K += mean @ mean
+    return K
+
+
+def _combined(X: Any, mean: Vector, alpha: Matrix) -> Matrix:
+    """The sum of samples about their mean, each times its row of alpha, (d, p)."""
+    return np.asarray(X.T @ alpha) - np.outer(mean, alpha.sum(axis=0))

@@ -44,9 +44,10 @@ from separatrix.solvers.linear_svm.dual_descent import (
 )
 from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
+from separatrix.solvers.linear_svm.margin_certificate import certify_classes, certify_weights
 from separatrix.solvers.linear_svm.offset import NearSamples, take_offset
 from separatrix.solvers.linear_svm.primal_newton import solve_newton
-from separatrix.types import Matrix, Vector
+from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_choice, require_real
 
 PASSES_TOGETHER = 100_000  # of "crammer_singer" from the usual max_iter on: LIBLINEAR's limit
@@ -65,6 +66,7 @@ class LinearSolution(NamedTuple):
     violation: Vector
     n_iter: int
     stops: list[str]
+    rounding: Vector | float = 0.0  # part of the gap that stands for rounding
 
 
 @with_parameters
@@ -125,7 +127,8 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     objective_
         The objective at the solution, for each boundary, (p,); (1,) for "crammer_singer".
     dual_gap_
-        Relative duality gap, (P - D) / max(|P|, 1), of each: no other weights have an objective
+        Relative duality gap, (P - D) / max(|P|, 1), of each boundary: P of coef_ and intercept_ as they
+        are stored, D of the last dual variables, with all rounding. No other weights have an objective
         lower by more.
     margin_width_
         Distance between the two margins of each boundary, 2 / |w|, (p,).
@@ -279,7 +282,8 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 start=start,
                 **limits,
             )
-            return gather_fits([near.original(fit) for fit in fits])
+            fits = [near.original(fit) for fit in fits]
+            return self._certified(gather_fits(fits), fits, given, sides, prices)
 
         begin = start and list(zip(*start, strict=True))
 
@@ -291,15 +295,33 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 own = samples if whole else self._samples(X[part])
                 problem = LinearProblem(own, side, price, self.loss, near.bias_step)
                 fit = self._solve(problem, plan, seed, monitor, begin[c] if begin else None)
-                return near.original(fit)
+                return near.original(spread(fit, part))
             penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
             own = columns if whole else columns[part]
-            fit = solve_l1(own, side, price, penalty, seed=seed, **limits)
+            fit = spread(solve_l1(own, side, price, penalty, seed=seed, **limits), part)
             return fit._replace(b=constant * fit.b)
+
+        def spread(fit: LinearFit, part: Codes) -> LinearFit:
+            a = np.zeros(len(prices))
+            a[part] = fit.a
+            return fit._replace(a=a)
 
         blas = plan.newton and not issparse(X)  # which has its own threads
         threads = 1 if blas else thread_count(self.n_jobs)
-        return gather_fits(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
+        fits = in_threads(one, range(len(seeds)), threads=threads, monitor=monitor)
+        return self._certified(gather_fits(fits), fits, given, sides, prices)
+
+    def _certified(
+        self, found: LinearSolution, fits: list[LinearFit], X: Any, sides: Matrix, prices: Matrix
+    ) -> LinearSolution:
+        """The same with the certificates of the weights that are stored, for the samples as given."""
+        A = np.stack([fit.a for fit in fits], axis=1)
+        rest: dict[str, Any] = {"loss": self.loss, "bias_step": self._bias_step}
+        rest["l1"] = self.penalty == "l1"
+        objective, gap, rounding = certify_weights(
+            X, sides, prices, found.coef, found.intercept, A, **rest
+        )
+        return found._replace(objective=objective, gap=gap, rounding=rounding)
 
     def _solve(
         self,
@@ -358,17 +380,21 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             if fit.stop != "tol" or fit.gap <= max(self.tol, GAP):
                 break
         W, b = fit.w.T.copy(), fit.b
-        if len(train.classes) == 2:
+        two = len(train.classes) == 2
+        if two:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
-        return LinearSolution(
-            W,
-            b,
-            np.array([fit.objective]),
-            np.array([fit.gap]),
-            np.array([fit.violation]),
-            fit.n_iter,
-            [fit.stop],
+        halves = np.array([[-0.5], [0.5]])  # of one boundary, for both classes
+        objective, gap, rounding = certify_classes(
+            train.X[kept],
+            train.y[kept],
+            price[kept],
+            halves * W if two else W,
+            halves[:, 0] * b if two else b,
+            fit.a,
+            bias_step=self._bias_step,
         )
+        violation = np.array([fit.violation])
+        return LinearSolution(W, b, objective, gap, violation, fit.n_iter, [fit.stop], rounding)
 
     def _sides_and_prices(self, train: Training) -> tuple[Any, Matrix, Matrix]:
         """Flags of samples with a positive weight; their +-1 and C times their weight, (kept, p) each."""
@@ -392,6 +418,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     def _warn_unless_solved(self, found: LinearSolution) -> None:
         missed = [c for c, stop in enumerate(found.stops) if stop != "tol"]
         if not missed:
+            self._warn_of_rounding(found)
             return
         worst = max(missed, key=lambda c: found.violation[c])
         limit = "time_limit" if "stopped" in found.stops else "max_iter"
@@ -403,6 +430,16 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             f"{found.gap[worst]:.2g}: raise max_iter or tol, lower C, or scale the features",
             ConvergenceWarning,
         )
+
+    def _warn_of_rounding(self, found: LinearSolution) -> None:
+        wanted, rounding = max(self.tol, GAP), float(np.max(found.rounding))
+        if rounding > wanted:
+            warn_user(
+                f"LinearSVC reached the limit of floating point: rounding of weights, biases and margins "
+                f"may make up {rounding:.2g} of the relative duality gap, with {wanted:g} wanted: scale "
+                "the features, for example with StandardScaler, or lower C",
+                ConvergenceWarning,
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -50,11 +50,12 @@ from separatrix.estimators.base.parameters import (
 )
 from separatrix.estimators.base.prepare import check_samples, rollback_on_error
 from separatrix.estimators.calibration import match_predictions
-from separatrix.runtime.device import DEVICES, as_numpy, like
+from separatrix.runtime.device import DEVICES, as_numpy, is_tensor, like
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
+from separatrix.solvers.logistic.certificate import certify_logistic
 from separatrix.solvers.logistic.descent import LogisticSolver
 from separatrix.solvers.logistic.elastic_net_path import ElasticNetSolver
 from separatrix.solvers.logistic.laplace import Posterior, mackay, mean_sigmoid, mean_softmax
@@ -133,10 +134,12 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         The C used; steps, or calls of `partial_fit`, (1,); samples of positive weight met.
     objective_, gradient_
         Of `fit`. The minimum: summed -log p(y|x), plus the penalty, and the bias's part with a prior;
-        largest entry of its gradient, over the weight of all samples: at most tol when solved.
+        largest entry of its gradient, over the weight of all samples. Both are of coef_ and intercept_ as
+        they are stored; gradient_ is an upper bound in exact arithmetic, at most tol and the rounding when
+        solved.
     dual_gap_
-        With l1_ratio above 0: the duality gap over max(1, objective_); no weights have an objective
-        lower by more. At most tol when solved.
+        With l1_ratio above 0: the duality gap of coef_ and intercept_ over max(1, objective_), with all
+        rounding; no weights have an objective lower by more. At most tol and the rounding when solved.
     coef_std_, intercept_std_
         Standard deviations of the posterior, shaped as coef_ and intercept_.
     covariance_
@@ -218,6 +221,7 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
             )
+        found = self._certified(descent, blocks, found, C, l1_ratio)
         self._keep(descent, found, C)
         self.separated_ = (
             None
@@ -231,6 +235,22 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
             )
         self._warn_unless_solved(found)
         return self
+
+    def _certified(
+        self, descent: Any, blocks: Any, found: LogisticFit, C: float, l1_ratio: float
+    ) -> LogisticFit:
+        """The same with bounds in exact arithmetic, for the weights as stored and the samples as given."""
+        on_device = isinstance(blocks, ArrayBlocks) and is_tensor(blocks.X)
+        if on_device or not isinstance(blocks, ArrayBlocks | StreamBlocks):
+            return found
+        prices = np.zeros((2, descent.d + self.fit_intercept))
+        prices[:, : descent.d] = [[l1_ratio / C], [(1.0 - l1_ratio) / C]]
+        if self.fit_intercept:
+            prices[1, -1] = self.intercept_precision or 0.0
+        objective, gradient, gap, rounding = certify_logistic(
+            blocks, found.theta, l1=prices[0], l2=prices[1], intercept=self.fit_intercept
+        )
+        return found._replace(objective=objective, gradient=gradient, gap=gap, rounding=rounding)
 
     def _descend(
         self,
@@ -360,7 +380,7 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         self.n_samples_seen_ = descent.n_samples
         for name in (*POSTERIOR_ATTRIBUTES, "dual_gap_", "_stream"):
             self.__dict__.pop(name, None)
-        if np.isfinite(found.gap):
+        if not np.isnan(found.gap):
             self.dual_gap_ = found.gap
         if self._posterior is not None:
             spread = self._posterior.deviations()
@@ -377,14 +397,15 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
             )
         elif (
             found.stop in ("max_iter", "stopped")
-            or found.gradient > self.tol
-            or found.gap > self.tol  # not a number without an l1 penalty
+            or found.gradient - found.rounding > self.tol
+            or found.gap - found.rounding > self.tol  # not a number without an l1 penalty
+            or found.rounding > self.tol
         ):
             why = {
                 "max_iter": f"did not converge in {found.n_iter} iterations; raise max_iter",
                 "stopped": "was cancelled or reached time_limit",
             }.get(found.stop, "reached the limit of floating point; scale the features")
-            gap = f" and the duality gap {found.gap:.3g}" if np.isfinite(found.gap) else ""
+            gap = f" and the duality gap {found.gap:.3g}" if not np.isnan(found.gap) else ""
             warn_user(
                 f"LogisticRegression {why}: the gradient is {found.gradient:.3g}{gap}, wanted "
                 f"{self.tol:g}",

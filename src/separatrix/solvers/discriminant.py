@@ -31,6 +31,7 @@ SMALL = 64  # features up to which the checks of SciPy cost more than the eigenv
 RESOLVED = (
     1e-6  # reciprocal of a condition number down to which a Cholesky factor has enough digits
 )
+FAR = 1e3  # deviations from the origin, whose square may be that many times larger than scores
 UNRESOLVED = 1e-10  # of the largest eigenvalue: below, one has lost half of its digits
 
 
@@ -101,8 +102,13 @@ def inverse_root(C: Matrix) -> Matrix:  # (d, d) -> (d, r)
     s, V, scale = _scaled_axes(C)
     if len(s) == len(C):
         return np.asarray(V / np.sqrt(s) / scale[:, None])
-    Q, R = qr(scale[:, None] * V * np.sqrt(s), mode="economic")  # C = QR(QR)'
-    return np.asarray(solve_triangular(R, Q.T).T)
+    # C = QR(QR)'; with its largest rows first and pivots, QR keeps the digits of small features
+    order = np.argsort(-scale, kind="stable")
+    root = (scale[:, None] * V * np.sqrt(s))[order]
+    Q, R, _ = qr(root, mode="economic", pivoting=True)
+    T = np.empty_like(root)
+    T[order] = solve_triangular(R, Q.T).T
+    return T
 
 
 def _inverse_triangle(C: Matrix) -> Matrix | None:  # (d, d) -> (d, d)
@@ -204,30 +210,32 @@ def solve_svd(T: Matrix, mean: Matrix, priors: Vector, tol: float) -> LinearRule
     return LinearRules(*_rules(axes, mean, priors, centre), axes, _shares(s**2), T.shape[1])
 
 
-def solve_lsqr(within: Matrix, mean: Matrix, priors: Vector) -> LinearRules:
-    """Linear discriminants w_k = C^-1 m_k from a covariance C, (d, d); C^+ where it is singular."""
-    T = _inverse_triangle(within)
-    if T is None:
-        T = inverse_root(within)
+def fast_inverse_root(C: Matrix) -> Matrix:
+    """`inverse_root` by Cholesky's factorisation where that has enough digits."""
+    T = _inverse_triangle(C)
+    return inverse_root(C) if T is None else T
+
+
+def solve_lsqr(T: Matrix, mean: Matrix, priors: Vector) -> LinearRules:
+    """Linear discriminants w_k = C^-1 m_k, with TT' = C^-1, or C^+ where it is singular."""
     return LinearRules(*_rules(T, mean, priors), T, np.empty(0), T.shape[1])
 
 
-def solve_eigen(within: Matrix, total: Matrix, mean: Matrix, priors: Vector) -> LinearRules:
+def solve_eigen(T: Matrix, between: Matrix, mean: Matrix, priors: Vector) -> LinearRules:
     """Linear discriminants w_k = C^-1 m_k, and axes by their ratio of scatters.
 
     Problem
-        (total - C) a = ratio C a,   a'Ca = 1
+        B a = ratio C a,   a'Ca = 1
 
     Given
-        within     C, the covariance within the classes, (d, d)
-        total      covariance of all samples, (d, d)
+        T          TT' = C^-1 for the covariance C within the classes, (d, r)
+        between    B, the covariance of all samples less C, (d, d)
         mean       class means, (k, d)
         priors     p, (k,)
 
     Returns all axes a, by falling ratio; over the range of C where it is singular.
     """
-    T = inverse_root(within)
-    s, V = eigh_by_division(T.T @ (total - within) @ T)
+    s, V = eigh_by_division(T.T @ between @ T)
     axes = signed(T @ V[:, ::-1])
     ratio = np.sort(_shares(s))[::-1]
     return LinearRules(*_rules(axes, mean, priors), axes, ratio, T.shape[1])
@@ -349,9 +357,14 @@ def class_rows(y: Codes, n_classes: int) -> list[Codes]:
 def _rules(
     T: Matrix, mean: Matrix, priors: Vector, origin: Vector | None = None
 ) -> tuple[Matrix, Vector]:
-    """Weights and biases of w_k = TT'(m_k - origin); the origin drops out of two classes' difference."""
-    if len(mean) == 2:
-        origin = priors @ mean
+    """Weights and biases of w_k = TT'(m_k - origin); the origin drops out of two classes' difference.
+
+    Far from the origin, in deviations, all samples' scores would be rounded: there w_k is taken about the
+    mean, by which the scores of all classes change alike.
+    """
+    centre = priors @ mean
+    if len(mean) == 2 or np.linalg.norm(centre @ T) > FAR:
+        origin = centre
     positions = (mean if origin is None else mean - origin) @ T
     bias = _log(priors) - 0.5 * np.einsum("kr,kr->k", positions, positions)
     if len(mean) == 2:

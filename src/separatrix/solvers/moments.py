@@ -19,7 +19,7 @@ from separatrix.runtime.device import is_tensor
 from separatrix.runtime.sums import dense
 from separatrix.types import Block, Codes, Matrix, Vector
 
-FEW_DIGITS = 1e3  # by which squares may exceed the scatter that is left of them
+FEW_DIGITS = 10.0  # by which squares may exceed the scatter that is left of them
 
 
 class Moments(NamedTuple):
@@ -111,7 +111,7 @@ def moments_of(block: Block, *, n_classes: int, form: str) -> Moments:
 def _where_they_are(X: Any, y: Codes, weights: Vector, n_classes: int) -> Moments | None:
     """Pooled moments from plain products, no sample moved; None where that would lose digits.
 
-    It loses as many as the squares of the features are above their scatter: at most three here.
+    It loses as many as the squares of the features are above their scatter: at most one here.
     """
     if issparse(X) or X.dtype != np.float64 or n_classes > X.shape[1]:
         return None
@@ -134,7 +134,7 @@ def _where_they_are(X: Any, y: Codes, weights: Vector, n_classes: int) -> Moment
 
 def _near_zero(X: Matrix) -> bool:
     """Whether no feature of some samples is far from 0 beside how much it varies."""
-    return bool((np.einsum("ij,ij->j", X, X) <= FEW_DIGITS / 10 * len(X) * X.var(axis=0)).all())
+    return bool((np.einsum("ij,ij->j", X, X) <= FEW_DIGITS / 2 * len(X) * X.var(axis=0)).all())
 
 
 def merge(a: Moments, b: Moments) -> Moments:

@@ -14,11 +14,11 @@ def test_kernel_products_are_counted_and_tiles_cover_all_rows(monkeypatch):
     K = (A @ A.T).astype(np.float32)
     V = rng.normal(size=(2, 9))
     monkeypatch.setattr(kernel_newton, "CONVERTED", 4)
-    products = kernel_newton._Products(HeldGram(K))
+    products = kernel_newton.KernelProducts(HeldGram(K))
     np.testing.assert_allclose(products.exact(V), V @ K.astype(float), rtol=1e-12)
     np.testing.assert_allclose(products(V), V @ K, rtol=1e-4)
     assert products.count == 2
-    double = kernel_newton._Products(HeldGram(K.astype(float)))
+    double = kernel_newton.KernelProducts(HeldGram(K.astype(float)))
     double.exact(V)
     assert double.count == 1
     double.matrix = None
@@ -33,11 +33,11 @@ def test_values_of_C_grow_by_tens_from_where_newton_is_safe():
 
 
 def test_the_largest_kernel_value_of_a_sample_is_known():
-    assert kernel_newton._Products(HeldGram(np.diag([2.0, 5.0]))).largest == 5.0
+    assert kernel_newton.KernelProducts(HeldGram(np.diag([2.0, 5.0]))).largest == 5.0
 
 
 def test_rounding_of_a_form_is_bounded_by_its_terms():
-    products = kernel_newton._Products(HeldGram(np.diag([2.0, 5.0])))
+    products = kernel_newton.KernelProducts(HeldGram(np.diag([2.0, 5.0])))
     U, V = np.array([[1.0, -2.0], [3.0, 0.0]]), np.array([[4.0, 1.0], [0.0, -1.0]])
     bound = products.rounding(U, V, np.dtype(np.float64))
     assert bound == pytest.approx(2.0**-52 * 5.0 * (3.0 * 5.0 + 3.0 * 1.0), rel=1e-12)
@@ -56,7 +56,7 @@ def test_a_curvature_below_0_by_rounding_is_no_indefinite_kernel(rounding, stop)
     KE = np.arange(n, dtype=float)[None]
     L = np.ones((n, 1))
     _, found = kernel_newton._conjugate_gradients(
-        kernel_newton._Products(gram), hessian, KE, 1e-30, L, 1e-9, FitMonitor()
+        kernel_newton.KernelProducts(gram), hessian, KE, 1e-30, L, 1e-9, FitMonitor()
     )
     assert found == stop
 
@@ -110,7 +110,7 @@ def test_a_step_of_kernel_newton_solves_its_system():
         (L @ L.T)[np.ix_([0, 3, 7], [0, 3, 7])], K[np.ix_([0, 3, 7], [0, 3, 7])]
     )
     KE = rng.normal(size=(1, n))
-    products = kernel_newton._Products(gram)
+    products = kernel_newton.KernelProducts(gram)
     v, stop = kernel_newton._conjugate_gradients(
         products, hessian, KE, 1 / 3.0, L, 1e-9, FitMonitor()
     )
@@ -119,7 +119,7 @@ def test_a_step_of_kernel_newton_solves_its_system():
     assert stop == ""
     assert np.abs(left).max() < 1e-6
     assert products.count <= 10
-    negative = kernel_newton._Products(HeldGram(-100.0 * np.eye(8)))
+    negative = kernel_newton.KernelProducts(HeldGram(-100.0 * np.eye(8)))
     assert (
         kernel_newton._conjugate_gradients(negative, hessian, KE, 1 / 3.0, L, 1e-9, FitMonitor())[1]
         == "indefinite"
@@ -170,7 +170,7 @@ def test_conjugate_gradients_end_where_the_monitor_stops():
     )
     monitor = FitMonitor()
     monitor.should_stop = lambda: True
-    products = kernel_newton._Products(HeldGram(K))
+    products = kernel_newton.KernelProducts(HeldGram(K))
     v, stop = kernel_newton._conjugate_gradients(
         products, hessian, A @ K, 0.3, np.ones((6, 1)), 1e-9, monitor
     )

@@ -33,6 +33,7 @@ from separatrix.solvers.discriminant import (
     without_rounding,
 )
 from separatrix.solvers.moments import Moments, merge, moments_of
+from separatrix.solvers.nearly_collinear import TOO_CLOSE
 from separatrix.types import Block, Matrix, Vector
 from separatrix.validation import require_choice, require_real
 
@@ -288,6 +289,16 @@ def warn_of_rank(
         f"if they separate classes; {advice}",
         UserWarning,
     )
+
+
+def warn_of_lost_digits(estimator: Any, least: float) -> None:
+    """Warn of nearly collinear features, where the samples are not there to give what sums have lost."""
+    if least < TOO_CLOSE:
+        warn_user(
+            f"{type(estimator).__name__}: features are nearly collinear, the least variance of a direction "
+            f"is {least:.1g} of theirs, and sums over blocks keep few of its digits; fit to arrays, which "
+            "are read again, or drop such features",
+        )
 
 
 def positions(model: Any, X: Any, axes: Matrix, origin: Any) -> Any:

@@ -46,6 +46,7 @@ class KernelLogisticFit(NamedTuple):
     stop: (
         str  # "tol", "max_iter", "stopped", "rounding", or "indefinite": the problem is not convex
     )
+    rounding: float = 0.0  # the part of the gap that stands for rounding
 
 
 class _Point(NamedTuple):
@@ -96,7 +97,7 @@ def solve_kernel_logistic(
     """
     monitor = monitor or FitMonitor()
     p = 1 if n_classes == 2 else n_classes
-    products = _Products(gram)
+    products = KernelProducts(gram)
     A = np.zeros((p, len(y))) if start is None else start
     F = np.zeros_like(A) if start is None else products.exact(A)
     L = _nystroem(gram, np.flatnonzero(weights), int((SHARE * len(y) / p) ** 0.5) + 1)
@@ -127,7 +128,7 @@ def _stages(C: float, largest: float) -> list[float]:
 
 
 def _descend(
-    products: _Products,
+    products: KernelProducts,
     loss: _Loss,
     now: _Point,
     L: Matrix,
@@ -157,7 +158,7 @@ def _descend(
         monitor.step()
 
 
-def _gap(products: _Products, now: _Point, C: float) -> tuple[float, Matrix, bool]:
+def _gap(products: KernelProducts, now: _Point, C: float) -> tuple[float, Matrix, bool]:
     """The relative duality gap, C G times K, and whether the gap is negative."""
     wanted = -C * now.residuals  # C G
     K_wanted = products.exact(wanted)
@@ -182,7 +183,7 @@ def _reason(
     return "stopped" if monitor.should_stop() else ""
 
 
-class _Products:
+class KernelProducts:
     """Products of rows of coefficients with the Gram matrix, (p, n) -> (p, n).
 
     Those of conjugate gradients are in the precision of its values. Those that decide about the
@@ -361,7 +362,7 @@ def _nystroem(gram: Gram, rows: Codes, most: int) -> Matrix:
 
 
 def _conjugate_gradients(
-    products: _Products,
+    products: KernelProducts,
     hessian: _Hessian,
     KE: Matrix,  # shape: (p, n)
     ridge: float,

@@ -41,6 +41,7 @@ class LogisticFit(NamedTuple):
     least: float  # margin of the worst sample
     most: float  # and of the surest
     gap: float = np.nan  # relative duality gap under an l1 penalty
+    rounding: float = 0.0  # the part of the gradient or gap that stands for rounding
 
 
 Evaluate = Callable[[Matrix, bool], Sums]
