@@ -64,6 +64,11 @@ class Kernel(ABC):
         """Whether k(x + a, z + a) = k(x, z): the data may be centred first."""
         return False
 
+    @property
+    def positive_semidefinite(self) -> bool:
+        """Whether every kernel matrix is known to be: only then has a machine a duality gap."""
+        return False
+
     @abstractmethod
     def block(self, X: Any, Z: Any) -> Matrix:
         """Kernel values of every sample of X with every sample of Z, (n, m)."""
@@ -147,6 +152,10 @@ class InnerProduct(Kernel):
     """A kernel whose values are the inner products themselves."""
 
     @property
+    def positive_semidefinite(self) -> bool:
+        return True
+
+    @property
     def epilogue(self) -> Epilogue | None:
         return Epilogue()
 
@@ -223,6 +232,10 @@ class ComposedKernel(Kernel):
     @property
     def translation_invariant(self) -> bool:
         return all(part.translation_invariant for part in self.parts)
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        return all(part.positive_semidefinite for part in self.parts)
 
 
 @dataclass(frozen=True)

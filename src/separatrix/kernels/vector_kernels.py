@@ -88,6 +88,17 @@ class Linear(InnerProduct, VectorKernel):
 
 
 @dataclass(frozen=True)
+class CentredLinear(Linear):
+    """Inner product about the mean of the samples, for machines whose intercept absorbs the shift."""
+
+    alias = ""
+
+    @property
+    def translation_invariant(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
 class Polynomial(VectorKernel):
     """Polynomial kernel, k(x, z) = (gamma <x, z> + coef0)^degree.
 
@@ -116,6 +127,10 @@ class Polynomial(VectorKernel):
         require_integer("Polynomial", "degree", self.degree, least=1)
         require_real("Polynomial", "gamma", self.gamma, above=0)
         require_real("Polynomial", "coef0", self.coef0)
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        return self.coef0 >= 0
 
     @property
     def epilogue(self) -> Epilogue:
@@ -173,6 +188,10 @@ class Gaussian(VectorKernel):
 
     @property
     def translation_invariant(self) -> bool:
+        return True
+
+    @property
+    def positive_semidefinite(self) -> bool:
         return True
 
     @property
@@ -264,6 +283,10 @@ class Laplacian(Kernel):
     def absolute_distances(self) -> bool:
         return True
 
+    @property
+    def positive_semidefinite(self) -> bool:
+        return True
+
     def apply(self, P: Any, sx: Any, sz: Any) -> None:
         """P holds distances, on a device; the norms play no part."""
         P.mul_(-self.gamma).exp_()
@@ -273,3 +296,9 @@ class Laplacian(Kernel):
 
     def diagonal(self, X: Any) -> Vector:
         return np.ones(_as_samples(X).shape[0])
+
+    def scale(self, s: float) -> float:
+        return 1.0
+
+    def error(self, s: float, eps: float) -> float:
+        return eps

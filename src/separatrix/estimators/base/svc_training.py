@@ -100,7 +100,8 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         if self._precomputed and issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; use X.toarray()")
         train = prepare(self, X, y, sample_weight, class_weight=self.class_weight)
-        kernel, options = self._resolve_kernel(train.X), self._options()
+        kernel = self._resolve_kernel(train.X)
+        options = self._options().for_kernel(kernel, type(self).__name__)
         steps = options.progress_steps(len(train.classes))
         with monitored(self, train.X, train.y, steps=steps, task="step") as monitor:
             solve = partial(

@@ -299,7 +299,8 @@ class DeviceBatch:
             box = np.concatenate([problem.box[self.gram.segments[s]] for s in layout.segments])
             state = box, alpha[number, :r], errors[number, :r]
             how = int(self.n_iter[number]), str(self.stop[number])
-            numbers = measured[:, number].tolist()
+            bias, violation, *numbers = measured[:, number].tolist()
+            numbers = [bias, violation, relative_gap(*numbers[:2]), *numbers]
             fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how)))
         return fits
 

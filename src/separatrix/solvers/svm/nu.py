@@ -13,6 +13,7 @@ import numpy as np
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.solvers.stopping import relative_gap
 from separatrix.solvers.svm.batch import ProblemBatch
 from separatrix.solvers.svm.nu_working_set import align_sides, solve_nu_tile
 from separatrix.solvers.svm.problem import (
@@ -285,7 +286,7 @@ class NuBatch(ProblemBatch):
             fit = fit._replace(errors=scores - fit.y, stop=stop)
             if not self.one_sided[p] and r > 0:
                 fit = _divide(fit, r)
-            fits.append(fit)
+            fits.append(fit._replace(gap=relative_gap(fit.primal, fit.dual)))
         return fits
 
     def _rows(self, p: int) -> tuple[Vector, Vector, Vector, Vector]:
