@@ -7,16 +7,18 @@ k(x, x) k(z, z); a few more u pay for conversions and for the functions of the p
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from separatrix.kernels.base import Kernel, Precomputed, Product, Sum
 from separatrix.kernels.callables import callables_in
 from separatrix.kernels.composed import Normalized, inside
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Polynomial, squared_norms
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.device import is_tensor
+from separatrix.runtime.device import as_numpy, is_tensor
+from separatrix.types import Vector
 
 FUNCTIONS = 8  # roundings of a kernel's own function, and of the conversion of samples
 OBJECT_TERMS = 2.0**14  # of a product of two objects, about
@@ -30,41 +32,54 @@ def counts_as_exact(kernel: Kernel) -> bool:
     return isinstance(kernel, Precomputed) or bool(callables_in(kernel))
 
 
-def relative_error(kernel: Kernel, X: Any, dtype: np.dtype[Any]) -> float:
-    """Upper bound of the error of values among samples X, as a share of the root of k(x, x) k(z, z).
+class ValueErrors(NamedTuple):
+    """Bounds of the errors of kernel values k(x_i, x_j) of n samples.
 
-    Of kernels that are not positive semidefinite, as a share of the largest |k|. 0 where the values are
-    the user's own.
-
-    >>> from separatrix.kernels import Linear
-    >>> relative_error(Linear(), np.eye(3), np.dtype(np.float32)) < 1e-6
-    True
+    share root_i root_j + slope (square_i + square_j), with at least the roots of k(x_i, x_i); of kernels
+    that are not positive semidefinite, the roots of the largest |k|.
     """
-    if counts_as_exact(kernel):
-        return 0.0
-    unit = float(np.finfo(dtype).eps) / 2
-    if kernel.takes != "vectors":
-        return _share(kernel, 0.0, OBJECT_TERMS * unit)
-    eps = (X.shape[1] + FUNCTIONS) * unit
-    s = largest_square(kernel, X)
-    if not kernel.positive_semidefinite:
-        scale = kernel.scale(s)
-        return kernel.error(s, eps) / scale + FUNCTIONS * unit if scale > 0 else 0.0
-    share = _share(kernel, s if kernel.from_products else BLOCKS * s, eps)
-    return share if share <= FIRST_ORDER else np.inf
+
+    share: float
+    slope: float
+    squares: Vector  # shape: (n,); |x|^2, about the mean if only differences matter
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, dtype: np.dtype[Any]) -> ValueErrors:
+        """Those of values among samples X with products in some precision.
+
+        >>> from separatrix.kernels import Linear
+        >>> ValueErrors.of(Linear(), np.eye(3), np.dtype(np.float32)).share < 1e-6
+        True
+        """
+        unit = float(np.finfo(dtype).eps) / 2
+        squares = np.zeros(X.shape[0])
+        if counts_as_exact(kernel):
+            return cls(0.0, 0.0, squares)
+        if kernel.takes != "vectors":
+            return cls(_share(kernel, 0.0, OBJECT_TERMS * unit), 0.0, squares)
+        squares, d = squares_of(kernel, X), X.shape[1]
+        s, eps = float(squares.max()), (d + FUNCTIONS) * unit
+        if not kernel.positive_semidefinite:
+            scale = kernel.scale(s)
+            share = kernel.error(s, eps) / scale if scale > 0 else 0.0
+            return cls(share + FUNCTIONS * unit, 0.0, squares)
+        if isinstance(kernel, Gaussian):
+            slope = (1.0 + 2.0 * FIRST_ORDER) * kernel.gamma * (d + 2 * FUNCTIONS) * unit
+            if 2.0 * slope * s <= FIRST_ORDER:
+                return cls(FUNCTIONS * unit, slope, squares)
+        share = _share(kernel, s if kernel.from_products else BLOCKS * s, eps)
+        return cls(share if share <= FIRST_ORDER else np.inf, 0.0, squares)
 
 
-def largest_square(kernel: Kernel, X: Any) -> float:
-    """Largest |x|^2 of the samples, about their mean if only differences matter."""
-    sparse = hasattr(X, "indptr") or hasattr(X, "tocsr")
+def squares_of(kernel: Kernel, X: Any) -> Vector:
+    """|x|^2 of the samples, (n,), about their mean if only differences matter."""
+    if issparse(X) or hasattr(X, "indptr"):
+        return np.concatenate([squared_norms(X[rows]) for rows in row_blocks(X.shape[0], ROWS_AT_ONCE)])
     centre: Any = 0.0
-    if _depends_on_differences(kernel) and not sparse:
-        centre = sum(_double(X[rows]).sum(0) for rows in row_blocks(len(X), ROWS_AT_ONCE)) / len(X)
-    squares = (
-        squared_norms(part) if sparse else ((_double(part) - centre) ** 2).sum(1)
-        for part in (X[rows] for rows in row_blocks(X.shape[0], ROWS_AT_ONCE))
-    )
-    return max(float(part.max()) for part in squares)
+    blocks = list(row_blocks(X.shape[0], ROWS_AT_ONCE))
+    if _depends_on_differences(kernel):
+        centre = sum(_double(X[rows]).sum(0) for rows in blocks) / len(X)
+    return np.concatenate([as_numpy(((_double(X[rows]) - centre) ** 2).sum(1)) for rows in blocks])
 
 
 def _double(X: Any) -> Any:

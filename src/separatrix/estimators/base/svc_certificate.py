@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from separatrix.estimators.base.support import Support, centred_weights
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.sources import make_source
-from separatrix.kernels.rounding import relative_error
+from separatrix.kernels.rounding import ValueErrors
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.blocks import default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
@@ -123,7 +123,7 @@ class _ValueCertifier:
 
     def __init__(self, data: SolvedData, gram: Gram) -> None:
         self.data, self.gram = data, gram
-        self.share = relative_error(data.kernel, data.X, np.dtype(gram.dtype))
+        self.bounds = ValueErrors.of(data.kernel, data.X, np.dtype(gram.dtype))
         diagonal = as_numpy(gram.diagonal())
         if data.kernel.positive_semidefinite:
             self.roots = np.sqrt(np.maximum(diagonal, 0.0))
@@ -138,8 +138,8 @@ class _ValueCertifier:
         data, roots = self.data.some(problems), self.roots[fits.rows]
         scores = KnownScores(
             fits.errors + fits.y,
+            self._errors(self.bounds, fits, roots) + drift(fits, roots),
             fits.intercepts,
-            self.share * weighted_roots(fits, roots) + drift(fits, roots),
             roots,
             np.zeros(len(fits)),
         )
@@ -151,15 +151,28 @@ class _ValueCertifier:
             fits = fits.with_errors(scores.sums - fits.y)
         return _with_certificate(data, fits, found), fits.intercepts
 
+    def _errors(self, bounds: ValueErrors, fits: StackedFits, roots: Vector) -> Vector:
+        """Bounds of the errors of scores that are exact sums of kernel values, (r,)."""
+        errors = bounds.share * weighted_roots(fits, roots)
+        if not bounds.slope:
+            return errors
+        squares, begin = bounds.squares[self.data.order][fits.rows], fits.starts[:-1]
+        sums = fits.of_rows(np.add.reduceat(fits.alpha, begin))
+        more = fits.of_rows(np.add.reduceat(fits.alpha * squares, begin))
+        return np.asarray(errors + bounds.slope * (squares * sums + more))
+
     def _refined(self, fits: StackedFits, scores: KnownScores, wanted: Flags) -> KnownScores:
         """The scores with those of some rows computed again, each in one sum of float64 values."""
         number = fits.of_rows(np.arange(len(fits)))
         chosen = np.unique(number[wanted])
         used = wanted | (np.isin(number, chosen) & (fits.alpha > 0.0))
         union = np.unique(fits.rows[used])
-        values, share = self._float64_values(union)
+        values = self._float64_values(union)
         sums, errors = scores.sums.copy(), scores.errors.copy()
-        bounds = weighted_roots(fits, scores.roots)
+        double = ValueErrors.of(self.data.kernel, self.data.X, np.dtype(np.float64))
+        sizes = (np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1]) + 8) * EPS
+        bounds = self._errors(double, fits, scores.roots)
+        bounds += fits.of_rows(sizes) * weighted_roots(fits, scores.roots)
         for p in chosen.tolist():
             first, stop = fits.starts[p], fits.starts[p + 1]
             support = first + np.flatnonzero(fits.alpha[first:stop])
@@ -169,15 +182,14 @@ class _ValueCertifier:
             for part in row_blocks(len(near), max(1, VALUES_AT_ONCE // max(1, len(support)))):
                 own = near[part]
                 sums[own] = values(np.searchsorted(union, fits.rows[own]), columns) @ coef
-            errors[near] = (share + (len(support) + 8) * EPS) * bounds[near]
+            errors[near] = bounds[near]
         return scores._replace(sums=sums, errors=errors)
 
-    def _float64_values(self, union: Codes) -> tuple[Callable[[Codes, Codes], Matrix], float]:
-        """What computes values of some rows and columns of the Gram, and their relative error."""
-        data, gram, double = self.data, self.gram, np.dtype(np.float64)
-        share = relative_error(data.kernel, data.X, double)
-        if gram.dtype == double or data.kernel.takes != "vectors":
-            return lambda rows, columns: as_numpy(gram.tile(union[rows], union[columns])), share
+    def _float64_values(self, union: Codes) -> Callable[[Codes, Codes], Matrix]:
+        """What computes values of some rows and columns of the Gram."""
+        data, gram = self.data, self.gram
+        if gram.dtype == np.float64 or data.kernel.takes != "vectors":
+            return lambda rows, columns: as_numpy(gram.tile(union[rows], union[columns]))
         source = make_source(
             data.kernel,
             as_numpy(data.X[like(data.order[union], data.X)]),
@@ -185,7 +197,7 @@ class _ValueCertifier:
             budget=default_budget(),
             threads=data.threads,
         )
-        return source.tile, share
+        return source.tile
 
 
 class _WeightCertifier:
@@ -213,7 +225,7 @@ class _WeightCertifier:
         wrong = (np.diff(fits.starts) + 4) * EPS * np.add.reduceat(fits.alpha * roots, begin)
         lengths = np.sqrt(np.einsum("ij,ij->i", W, W))
         errors = fits.of_rows(off) + roots * fits.of_rows(2.0 * wrong + (d + 4) * EPS * lengths)
-        scores = KnownScores(sums, intercepts, errors, roots, wrong)
+        scores = KnownScores(sums, errors, intercepts, roots, wrong)
         data = self.data.some(problems)
         return _with_certificate(data, fits, certify(fits, scores, scales=data.scales)), stored
 

@@ -14,11 +14,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from separatrix.solvers.svm.stacked import StackedFits
-from separatrix.types import Flags, Vector
+from separatrix.types import Codes, Flags, Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
+Y, BOX, ALPHA, SUM, ERROR, ROOT = range(6)  # rows of what is known of the rows of problems
 UPDATES = 8.0  # roundings of an error for each change of a coefficient: its kernel values, sums and side
 
 
@@ -26,18 +28,17 @@ class KnownScores(NamedTuple):
     """Scores of the rows of all problems, and how far they are known."""
 
     sums: Vector  # shape: (r,); <w, x_i>
+    errors: Vector  # shape: (r,); the exact sums are within these
     intercepts: Vector  # shape: (p,)
-    errors: Vector  # shape: (r,); the exact scores are within these
     roots: Vector  # shape: (r,); at least the root of k(x_i, x_i)
     weight_errors: Vector  # shape: (p,); |w - sum_i a_i y_i x_i| at most
 
 
 class Certificate(NamedTuple):
-    """Upper bounds of violation and relative duality gap, and the same without the rounding terms."""
+    """Upper bounds of violation and relative duality gap, and the gap without the rounding terms."""
 
     violations: Vector  # shape: (p,)
     gaps: Vector  # shape: (p,)
-    computed_violations: Vector  # shape: (p,)
     computed_gaps: Vector  # shape: (p,)
     near: Flags  # shape: (r,); rows whose score matters: the others are certainly where they should be
 
@@ -61,14 +62,109 @@ def certify(
     Returns the certificate. The gap is relative to max(|P|, 1). Upper bounds are C times the weights, whose
     products are rounded too.
     """
-    target = 1.0 if totals is None else 0.0
-    short = target - fits.y * (scores.sums + fits.of_rows(scores.intercepts))
-    sizes = 1.0 + np.abs(scores.sums) + fits.of_rows(np.abs(scores.intercepts))
-    errors, exact = scores.errors + 2.0 * EPS * sizes, np.zeros_like(short)
-    gaps, near = _gaps(fits, scores, short, errors, totals)
-    computed_gaps, _ = _gaps(fits, scores, short, exact, totals)
-    violations = (_violations(fits, scores.sums, e, scales) for e in (errors, exact))
-    return Certificate(next(violations), gaps, next(violations), computed_gaps, near)
+    p = len(fits)
+    bounds, near = np.empty((3, p)), np.empty(len(fits.alpha), np.bool_)
+    _certify_problems(
+        fits.starts,
+        np.stack([fits.y, fits.box, fits.alpha, *scores[:2], scores.roots]),
+        np.stack([scores.intercepts, scores.weight_errors]),
+        np.full(p, np.nan) if totals is None else totals,
+        np.full(p, np.nan) if scales is None else scales,
+        bounds,
+        near,
+    )
+    return Certificate(*_bounds(bounds), near)
+
+
+@njit(cache=True, nogil=True)
+def _certify_problems(
+    starts: Codes, rows: Matrix, problems: Matrix, totals: Vector, scales: Vector,
+    bounds: Matrix, near: Flags,
+) -> None:  # fmt: skip
+    """Write violation, gap and gap without rounding of each problem, and which rows matter."""
+    for p in range(len(starts) - 1):
+        part = rows[:, starts[p] : starts[p + 1]]
+        bounds[0, p] = _violation(part, scales[p])
+        bounds[2, p] = _gap(part, problems[:, p], totals[p], 0.0, near[starts[p] : starts[p + 1]])
+        bounds[1, p] = _gap(part, problems[:, p], totals[p], 1.0, near[starts[p] : starts[p + 1]])
+
+
+@njit(cache=True, nogil=True)
+def _violation(rows: Matrix, scale: float) -> float:
+    """The largest y_i - <w, x_i> of rows that may grow less the smallest of those that may shrink.
+
+    A nu-SVC has a scale, and each of its sides its own difference.
+    """
+    top, bottom = np.full(2, -np.inf), np.full(2, np.inf)
+    for i in range(rows.shape[1]):
+        y, box, a, total, error = rows[Y, i], rows[BOX, i], rows[ALPHA, i], rows[SUM, i], rows[ERROR, i]
+        side = 1 if y < 0.0 and scale == scale else 0
+        error += 2.0 * EPS * (1.0 + abs(total))
+        if (a < box) if y > 0.0 else (a > 0.0):
+            top[side] = max(top[side], y - total + error)
+        if (a > 0.0) if y > 0.0 else (a < box):
+            bottom[side] = min(bottom[side], y - total - error)
+    return max(top[0] - bottom[0], top[1] - bottom[1], 0.0) * (max(scale, 1.0) if scale == scale else 1.0)
+
+
+@njit(cache=True, nogil=True)
+def _gap(rows: Matrix, problem: Vector, total: float, rounding: float, near: Flags) -> float:
+    """The relative gap with errors of scores times `rounding`; `near` are rows that have a term."""
+    n, one_class = rows.shape[1], total == total
+    bias, weight_error = problem
+    terms = sizes = square = loss = off = balance = weight = products = 0.0
+    longest = farthest = largest = root = 0.0
+    hard = False
+    for i in range(n):
+        y, box, a, product = rows[Y, i], rows[BOX, i], rows[ALPHA, i], rows[SUM, i]
+        error = rounding * (rows[ERROR, i] + 2.0 * EPS * (1.0 + abs(product) + abs(bias)))
+        short = (0.0 if one_class else 1.0) - y * (product + bias)
+        near[i] = False
+        root = max(root, rows[ROOT, i])
+        square += a * y * product
+        balance += a if one_class else a * y
+        weight += a
+        products += a * abs(short)
+        off += a * error
+        if a > 0.0:
+            farthest = max(farthest, short + error)
+        if one_class:
+            largest = max(largest, abs(short) + error)
+        if box == np.inf:
+            hard = True
+            near[i] = a > 0.0 or short + error > 0.0
+            longest = max(longest, short + error)
+            term = a * (error - short)
+        else:
+            term = (box - a) * (short + error) if short + error > 0.0 and a < box else 0.0
+            term = max(term, a * (error - short) if error > short else 0.0)
+            near[i] = term > 0.0
+            if short > 0.0:
+                loss += box * short
+                products += box * short
+            if short + error > 0.0:
+                off += box * error
+        terms += term
+        sizes += abs(term)
+    wrong = abs(balance - total if one_class else balance) + 2.0 * n * EPS * weight
+    moved = wrong * root + weight_error
+    primal = 0.5 * square + loss
+    gap = terms + 2.0 * n * EPS * sizes + wrong * max(farthest, largest) + 0.5 * moved * moved
+    gap += 4.0 * EPS * products  # of C and weights
+    if one_class:
+        primal += total * bias
+    if hard:
+        if longest >= 1.0:
+            return np.inf
+        more = 0.5 * (abs(square) + off) * (1.0 / (1.0 - longest) ** 2 - 1.0)
+        gap, primal = gap + more, primal + more
+    size = max(abs(primal) - off - n * EPS * (weight + abs(primal)), 1.0)
+    return gap / size if size < np.inf else np.inf
+
+
+def _bounds(values: Vector) -> Vector:
+    """Infinite where rounding left no number."""
+    return np.where(np.isnan(values), np.inf, values)
 
 
 def drift(fits: StackedFits, roots: Vector) -> Vector:
@@ -80,80 +176,11 @@ def drift(fits: StackedFits, roots: Vector) -> Vector:
     largest = np.add.reduceat(fits.box * roots, begin)  # infinite without upper bounds
     changes = 2.0 * fits.steps + np.diff(fits.starts) + UPDATES
     with np.errstate(invalid="ignore"):
-        errors = UPDATES * EPS * fits.of_rows(changes) * (1.0 + roots * fits.of_rows(largest))
-    return np.where(np.isnan(errors), np.inf, errors)
+        return _bounds(UPDATES * EPS * fits.of_rows(changes) * (1 + roots * fits.of_rows(largest)))
 
 
 def weighted_roots(fits: StackedFits, roots: Vector) -> Vector:
     """Bound of sum_j a_j |k(x_i, x_j)| of every row, (r,)."""
-    return np.asarray(roots * fits.of_rows(np.add.reduceat(fits.alpha * roots, fits.starts[:-1])))
-
-
-def _gaps(
-    fits: StackedFits, scores: KnownScores, short: Vector, errors: Vector, totals: Vector | None
-) -> tuple[Vector, Flags]:
-    """Relative gaps, and rows with a term of their own."""
-    begin, n = fits.starts[:-1], np.diff(fits.starts)
-    y, box, alpha = fits.y, fits.box, fits.alpha
-    hard = np.isinf(box)
-    high, low = short + errors, short - errors
-    with np.errstate(invalid="ignore", over="ignore"):
-        room = np.where(hard | (alpha >= box), 0.0, box - alpha)
-        terms = np.maximum(room * np.maximum(high, 0.0), alpha * np.maximum(-low, 0.0))
-        near = (terms > 0.0) | (hard & ((high > 0.0) | (alpha > 0.0)))
-        terms = np.where(hard, -alpha * low, terms)
-        loss = np.where(hard, 0.0, box * np.maximum(short, 0.0))
-        sums = alpha.copy() if totals is not None else alpha * y
-        wrong = np.add.reduceat(sums, begin) - (0.0 if totals is None else totals)
-        weight = np.add.reduceat(alpha, begin)
-        wrong = np.abs(wrong) + 2.0 * n * EPS * weight
-        farthest = np.maximum.reduceat(np.where(alpha > 0.0, high, 0.0), begin)
-        if totals is not None:
-            farthest = np.maximum.reduceat(np.abs(short) + errors, begin)
-        moved = wrong * np.maximum.reduceat(scores.roots, begin) + scores.weight_errors
-        products = 4.0 * EPS * np.add.reduceat(alpha * np.abs(short) + loss, begin)  # of C and weights
-        square = np.add.reduceat(alpha * y * scores.sums, begin)
-        gap = np.add.reduceat(terms, begin) + 2.0 * EPS * n * np.add.reduceat(np.abs(terms), begin)
-        gap += wrong * np.maximum(farthest, 0.0) + 0.5 * moved**2 + products
-        primal = 0.5 * square + np.add.reduceat(loss, begin)
-        if totals is not None:
-            primal += totals * scores.intercepts
-        off = np.add.reduceat(np.where(high > 0, np.where(hard, 0.0, box), 0.0) * errors, begin)
-        off += np.add.reduceat(alpha * errors, begin) + n * EPS * (weight + np.abs(primal))
-        most = np.abs(square) + np.add.reduceat(alpha * errors, begin)
-        gap, primal = _scale_hard_margins(fits, hard, high, gap, primal, most)
-        size = np.maximum(np.abs(primal) - off, 1.0)
-        relative = np.where(np.isfinite(gap), gap / np.where(size < np.inf, size, 1.0), np.inf)
-    return np.where(np.isnan(relative), np.inf, relative), near
-
-
-def _scale_hard_margins(
-    fits: StackedFits, hard: Flags, high: Vector, gap: Vector, primal: Vector, square: Vector
-) -> tuple[Vector, Vector]:
-    """Without upper bounds the primal is that of w and b scaled until no margin is below 1."""
-    begin = fits.starts[:-1]
-    some = np.logical_or.reduceat(hard, begin)
-    if not some.any():
-        return gap, primal
-    least = 1.0 - np.maximum.reduceat(np.where(hard, high, 0.0), begin)
-    growth = np.where(least > 0.0, 1.0 / np.maximum(least, 1e-300) ** 2, np.inf)
-    more = 0.5 * square * (growth - 1.0)
-    return np.where(some, gap + more, gap), np.where(some, primal + more, primal)
-
-
-def _violations(
-    fits: StackedFits, sums: Vector, errors: Vector, scales: Vector | None
-) -> Vector:
-    """The largest y_i - <w, x_i> of rows that may grow less the smallest of those that may shrink."""
-    begin, plus = fits.starts[:-1], fits.y > 0.0
-    may_grow, may_shrink = fits.alpha < fits.box, fits.alpha > 0.0
-    up, down = np.where(plus, may_grow, may_shrink), np.where(plus, may_shrink, may_grow)
-    trained = fits.box > 0.0
-    falls = fits.y - sums
-    groups = [trained] if scales is None else [trained & plus, trained & ~plus]
-    found = np.zeros(len(begin))
-    for group in groups:
-        top = np.maximum.reduceat(np.where(up & group, falls + errors, -np.inf), begin)
-        bottom = np.minimum.reduceat(np.where(down & group, falls - errors, np.inf), begin)
-        found = np.maximum(found, top - bottom)
-    return found if scales is None else found * np.maximum(scales, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.add.reduceat(fits.alpha * roots, fits.starts[:-1])
+        return _bounds(roots * fits.of_rows(sums))
