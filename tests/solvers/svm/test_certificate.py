@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exact import ExactProblem
+from tests.solvers.svm.exact import ExactProblem
 
 from separatrix import SVC, NuSVC, OneClassSVM
 from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial

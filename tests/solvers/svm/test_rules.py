@@ -88,7 +88,7 @@ def test_progress_of_many_problems_is_one_tick_each():
 
 def test_a_fit_says_its_gap_margin_and_scores():
     y, errors = np.array([1.0, -1.0]), np.array([0.5, 0.25])
-    fit = SvmFit(np.arange(2), y, y, y, errors, 0.125, 0.0, 6.0, 3.0, 16.0, 1, "tol")
+    fit = SvmFit(np.arange(2), y, y, y, errors, 0.125, 0.0, 0.5, 6.0, 3.0, 16.0, 1, "tol")
     assert fit.gap == 0.5
     assert fit.margin_width == 0.5
     assert fit._replace(square=0.0).margin_width == np.inf
@@ -404,7 +404,7 @@ def test_a_sum_goes_to_the_first_rows_and_a_start_is_scaled():
 def test_dividing_by_the_margin_keeps_the_boundary():
     y = np.array([1.0, -1.0])
     fit = SvmFit(np.arange(2), y, np.full(2, 4.0), np.array([1.0, 3.0]), np.array([0.5, 0.25]),
-                 0.125, 0.0, 6.0, 3.0, 16.0, 1, "tol")  # fmt: skip
+                 0.125, 0.0, 0.5, 6.0, 3.0, 16.0, 1, "tol")  # fmt: skip
     found = nu._divide(fit, 0.5)
     assert found.alpha.tolist() == [2.0, 6.0]
     assert found.box.tolist() == [8.0, 8.0]

@@ -7,7 +7,7 @@ same values in one sum. A linear kernel is certified at its weights and intercep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.blocks import default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import as_numpy, like
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.svm.certificate import (
     EPS,
     Certificate,
@@ -36,7 +37,7 @@ from separatrix.types import Codes, Flags, Gram, HeldMatrix, Matrix, Vector
 
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 SLACK = 1.1  # a violation counts as within tol up to this multiple of it: the rest is rounding
-VALUES_AT_ONCE, ROWS_AT_ONCE = 2**22, 2**22
+VALUES_AT_ONCE, ROWS_AT_ONCE = 2**19, 2**22
 LONG = np.longdouble  # of products with a point far from the origin
 LONG_EPS = float(np.finfo(LONG).eps)
 
@@ -173,16 +174,25 @@ class _ValueCertifier:
         sizes = (np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1]) + 8) * EPS
         bounds = self._errors(double, fits, scores.roots)
         bounds += fits.of_rows(sizes) * weighted_roots(fits, scores.roots)
-        for p in chosen.tolist():
-            first, stop = fits.starts[p], fits.starts[p + 1]
-            support = first + np.flatnonzero(fits.alpha[first:stop])
-            near = first + np.flatnonzero(wanted[first:stop])
-            columns = np.searchsorted(union, fits.rows[support])
-            coef = fits.alpha[support] * fits.y[support]
-            for part in row_blocks(len(near), max(1, VALUES_AT_ONCE // max(1, len(support)))):
-                own = near[part]
-                sums[own] = values(np.searchsorted(union, fits.rows[own]), columns) @ coef
+        place = np.zeros(int(union[-1]) + 1, np.int64)
+        place[union] = np.arange(len(union))
+
+        def parts() -> Iterator[tuple[Codes, Codes]]:
+            for p in chosen.tolist():
+                first, stop = fits.starts[p], fits.starts[p + 1]
+                support = first + np.flatnonzero(fits.alpha[first:stop])
+                near = first + np.flatnonzero(wanted[first:stop])
+                for part in row_blocks(len(near), max(1, VALUES_AT_ONCE // max(1, len(support)))):
+                    yield near[part], support
+
+        def compute(part: tuple[Codes, Codes]) -> None:
+            near, support = part
+            K = values(place[fits.rows[near]], place[fits.rows[support]])
+            sums[near] = K @ (fits.alpha[support] * fits.y[support])
             errors[near] = bounds[near]
+
+        with blas_on_one_thread():
+            in_threads(compute, parts(), threads=self.data.threads)
         return scores._replace(sums=sums, errors=errors)
 
     def _float64_values(self, union: Codes) -> Callable[[Codes, Codes], Matrix]:

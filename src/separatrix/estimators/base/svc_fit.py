@@ -199,7 +199,9 @@ def solve_svc(
 
     def certify(gram: Gram, fits: Sequence[SvmFit]) -> CertifiedFits:
         goal = Goal.of(options.tol, options.stop, kernel)
-        data = SolvedData(kernel, X, order, goal, scales=options.scales(fits, box))
+        data = SolvedData(
+            kernel, X, order, goal, scales=options.scales(fits, box), threads=options.threads
+        )
         support = Support.of(fits, k, options.multi_class, segments=segments) if centred else None
         return certify_fits(data, gram, fits, support)
 
