@@ -38,6 +38,7 @@ from separatrix.solvers.svm.working_set import (
     DUAL,
     ERRORS,
     GAP,
+    LARGEST_GAP,
     LAST_VIOLATION,
     PRIMAL,
     REACHED,
@@ -168,6 +169,8 @@ class NuBatch(ProblemBatch):
         nu: float,
     ) -> None:
         super().__init__(gram, problems, rule, monitor)
+        self.gaps[self.may_miss_gap] = np.inf
+        self.arrays.real[LARGEST_GAP] = self.gaps
         p = len(problems)
         self.one_sided = np.array([not (problem.sides < 0).any() for problem in problems])
         self.shifts = np.zeros(p)  # of the errors of side -1

@@ -19,7 +19,7 @@ STEPS_PER_CHECK = 100_000  # between two checks that the dual objective still ri
 LIBSVM = "violation"  # value of `stop`: the violation alone decides, as in LIBSVM
 GAP_SHARE = 0.99  # of the gap that is promised, for the solver to reach: the rest is for rounding
 GAP = 1e-3  # relative gap that stop="kkt" asks for beside the violation
-LARGE_SCALE = 1e3  # C k(x, x) up to which it does; beyond, small violations cost much
+LARGE_SCALE = 1e3  # C k(x, x) up to which it does; beyond, it gives up after some steps
 TICKS = 10  # progress steps of each of a few problems
 NOT_SEPARABLE = 1e-12  # squared distance of two convex hulls, as a share of the largest k(x, x)
 
