@@ -200,7 +200,7 @@ def starting_fits(support: Codes, coef: Matrix, codes: Codes) -> list[SvmFit]:
     fits = []
     for rows, y, alpha in pair_coefficients(support, coef, codes):
         zero = np.zeros(len(rows))
-        fits.append(SvmFit(rows, y, alpha, alpha, zero, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, "tol"))
+        fits.append(SvmFit(rows, y, alpha, alpha, zero, 0.0, 0.0, 0.0, 0.0, 0.0, 0, "tol"))
     return fits
 
 

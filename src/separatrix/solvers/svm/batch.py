@@ -64,7 +64,7 @@ class ProblemBatch:
         np.negative(y, out=state[ERRORS])
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
         self.tol, self.gaps = rule.tol, np.full(len(boxes), rule.gap)
-        self.may_miss_gap = np.isinf(rule.gaps_for(boxes * self.scales))
+        self.may_miss_gap = rule.gaps_for(boxes * self.scales) > rule.gap
         self.max_iter = rule.max_iter
         self.hard, self.nearly_hard = np.isinf(boxes), boxes * self.scales > NEARLY_HARD
         self.largest = int(np.diff(starts).max())

@@ -299,9 +299,9 @@ class DeviceBatch:
             box = np.concatenate([problem.box[self.gram.segments[s]] for s in layout.segments])
             state = box, alpha[number, :r], errors[number, :r]
             how = int(self.n_iter[number]), str(self.stop[number])
-            bias, violation, *numbers = measured[:, number].tolist()
-            numbers = [bias, violation, relative_gap(*numbers[:2]), *numbers]
-            fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how)))
+            numbers = measured[:, number].tolist()
+            gap = relative_gap(*numbers[2:4])
+            fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how, gap)))
         return fits
 
 

@@ -55,6 +55,7 @@ MOST_EXTRA_STEPS = 2_000_000  # for the division by r, once the tolerance is rea
 MOST_AT_ONCE = 16.0  # times smaller is the next violation asked for while r is not known well
 MOST_STEPS_A_ROW = 100  # on problems of more rows, until some margin is certain
 NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
+LARGEST_FINITE = float(np.finfo(np.float64).max)
 TINY = np.finfo(np.float64).tiny
 
 
@@ -169,6 +170,7 @@ class NuBatch(ProblemBatch):
         nu: float,
     ) -> None:
         super().__init__(gram, problems, rule, monitor)
+        self.gaps = np.minimum(self.gaps, LARGEST_FINITE)  # an infinite one has no certain r yet
         self.gaps[self.may_miss_gap] = np.inf
         self.arrays.real[LARGEST_GAP] = self.gaps
         p = len(problems)

@@ -49,12 +49,12 @@ class SvmFit(NamedTuple):
     errors: Vector  # shape: (r,); sum_j alpha_j y_j K_ij - y_i
     intercept: float
     violation: float  # of the optimality conditions, as LIBSVM's tolerance measures it
-    gap: float  # relative duality gap
     primal: float
     dual: float
     square: float  # |w|^2
     n_iter: int  # steps on two rows
     stop: str  # "tol", "gap", "rounding", "max_iter", "stalled", "stopped" or "not separable"
+    gap: float = math.nan  # relative duality gap; NaN without one
 
     @property
     def margin_width(self) -> float:

@@ -251,5 +251,5 @@ class StackedFits(Sequence[SvmFit]):
         bias, primal, dual, square, violation, gap = self.certificates[:, p].tolist()
         steps, stop = int(self.steps[p]), str(self.stops[p])
         return SvmFit(
-            rows, y, box, alpha, errors, bias, violation, gap, primal, dual, square, steps, stop
+            rows, y, box, alpha, errors, bias, violation, primal, dual, square, steps, stop, gap
         )
