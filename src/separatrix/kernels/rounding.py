@@ -12,14 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from separatrix.kernels.base import Kernel, Precomputed, Product, Sum
-from separatrix.kernels.callables import callables_in
+from separatrix.kernels.base import ComposedKernel, Kernel, Product, Sum
 from separatrix.kernels.composed import Normalized, inside
-from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Polynomial, squared_norms
+from separatrix.kernels.object_kernels import ObjectKernel
+from separatrix.kernels.vector_kernels import (
+    CentredLinear,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    squared_norms,
+)
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.types import Vector
 
+BOUNDED = (Linear, CentredLinear, Polynomial, Gaussian, Sigmoid, Laplacian)
 FUNCTIONS = 8  # roundings of a kernel's own function, and of the conversion of samples
 OBJECT_TERMS = 2.0**14  # of a product of two objects, about
 BLOCKS = 4.0  # times larger can be |x|^2 about the mean of some samples than about that of all
@@ -28,8 +37,10 @@ FIRST_ORDER = 0.1  # errors up to this share are nearly those of a linear functi
 
 
 def counts_as_exact(kernel: Kernel) -> bool:
-    """Whether the values are the user's own: given, or of a function."""
-    return isinstance(kernel, Precomputed) or bool(callables_in(kernel))
+    """Whether some values are the user's own: given, or of a function or a class of theirs."""
+    if isinstance(kernel, ComposedKernel):
+        return any(counts_as_exact(part) for part in kernel.parts)
+    return type(kernel) not in BOUNDED and not isinstance(kernel, ObjectKernel)
 
 
 class ValueErrors(NamedTuple):
@@ -74,7 +85,9 @@ class ValueErrors(NamedTuple):
 def squares_of(kernel: Kernel, X: Any) -> Vector:
     """|x|^2 of the samples, (n,), about their mean if only differences matter."""
     if issparse(X) or hasattr(X, "indptr"):
-        return np.concatenate([squared_norms(X[rows]) for rows in row_blocks(X.shape[0], ROWS_AT_ONCE)])
+        return np.concatenate(
+            [squared_norms(X[rows]) for rows in row_blocks(X.shape[0], ROWS_AT_ONCE)]
+        )
     centre: Any = 0.0
     blocks = list(row_blocks(X.shape[0], ROWS_AT_ONCE))
     if _depends_on_differences(kernel):

@@ -34,7 +34,11 @@ def kernel_value(kernel: Any, x: Row, z: Row) -> Fraction:
         return Fraction(kernel.factor) * kernel_value(kernel.kernel, x, z)
     if isinstance(kernel, Normalized):
         square = kernel_value(kernel.kernel, x, x) * kernel_value(kernel.kernel, z, z)
-        return kernel_value(kernel.kernel, x, z) / of_fraction(Decimal.sqrt, square) if square else square
+        return (
+            kernel_value(kernel.kernel, x, z) / of_fraction(Decimal.sqrt, square)
+            if square
+            else square
+        )
     if isinstance(kernel, Gaussian):
         square = sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
         return of_fraction(Decimal.exp, -Fraction(kernel.gamma) * square)
@@ -69,7 +73,9 @@ class ExactProblem:
         self.linear = weights is not None
         if weights is None:
             self.sums = [
-                sum((self.alpha[j] * self.y[j] * self.value(i, j) for j in self.support), Fraction())
+                sum(
+                    (self.alpha[j] * self.y[j] * self.value(i, j) for j in self.support), Fraction()
+                )
                 for i in range(len(rows))
             ]
         else:
@@ -122,13 +128,9 @@ class ExactProblem:
             primal += self.intercept * total
         return (primal - dual) / max(abs(primal), 1)
 
-    def feasible(
-        self, bounds: Sequence[Fraction | None], total: Fraction | None
-    ) -> list[Fraction]:
+    def feasible(self, bounds: Sequence[Fraction | None], total: Fraction | None) -> list[Fraction]:
         """The coefficients within their bounds, and their heavier side scaled down."""
-        alpha = [
-            a if C is None else min(a, C) for a, C in zip(self.alpha, bounds, strict=True)
-        ]
+        alpha = [a if C is None else min(a, C) for a, C in zip(self.alpha, bounds, strict=True)]
         if total is not None:
             missing = total - sum(alpha)
             if missing <= 0:

@@ -141,7 +141,9 @@ def centred_weights(support: Support, vectors: Any) -> tuple[Matrix, Vector]:
     smallest rounding errors; otherwise it is the origin.
     """
     sums = support.weighted_sums(np.ones((len(support.rows), 1)))
-    sizes = replace(support, coef=np.abs(support.coef)).weighted_sums(np.ones((len(support.rows), 1)))
+    sizes = replace(support, coef=np.abs(support.coef)).weighted_sums(
+        np.ones((len(support.rows), 1))
+    )
     centre = np.zeros(vectors.shape[1])
     if len(vectors) and np.all(np.abs(sums) <= BALANCED * sizes):
         centre = vectors.mean(axis=0, dtype=np.float64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.svc_fit import EXACT
+from separatrix.estimators.base.svc_certificate import EXACT
 from separatrix.estimators.calibration import METHODS, Calibration
 from separatrix.estimators.kernel_fisher import KernelFisherDiscriminant
 from separatrix.estimators.kernel_logistic import KernelLogisticRegression

@@ -4,9 +4,10 @@ With coefficients a, scores f(x_i) = <w, x_i> + b, shortfalls t_i = 1 - y_i f(x_
 
     P(w, b) - D(a') = sum_i [box_i max(0, t_i) - a'_i t_i] + 1/2 |w - w'|^2,   w' = sum_i a'_i y_i x_i.
 
-Every term is at least 0 and convex in the score: scores that are known to within e_i bound it by its value at
-one of the ends. A row at its bound, or without a coefficient, on the right side of its margin by more than e_i
-has no term at all. The computed a misses y'a = 0 by rounding; a' is a with its heavier side scaled down.
+Every term is at least 0 and convex in the score: scores that are known to within e_i bound it by its
+value at one of the ends. A row at its bound, or without a coefficient, on the right side of its margin by
+more than e_i has no term at all. The computed a misses y'a = 0 by rounding; a' is a with its heavier side
+scaled down.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
 Y, BOX, ALPHA, SUM, ERROR, ROOT = range(6)  # rows of what is known of the rows of problems
-UPDATES = 8.0  # roundings of an error for each change of a coefficient: its kernel values, sums and side
+UPDATES = (
+    8.0  # roundings of an error for each change of a coefficient: its kernel values, sums and side
+)
 
 
 class KnownScores(NamedTuple):
@@ -44,7 +47,11 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    fits: StackedFits, scores: KnownScores, *, totals: Vector | None = None, scales: Vector | None = None
+    fits: StackedFits,
+    scores: KnownScores,
+    *,
+    totals: Vector | None = None,
+    scales: Vector | None = None,
 ) -> Certificate:
     """Certify coefficients of support vector problems.
 
@@ -73,7 +80,8 @@ def certify(
         bounds,
         near,
     )
-    return Certificate(*_bounds(bounds), near)
+    violations, gaps, computed = _bounds(bounds)
+    return Certificate(violations, gaps, computed, near)
 
 
 @njit(cache=True, nogil=True)
@@ -97,14 +105,18 @@ def _violation(rows: Matrix, scale: float) -> float:
     """
     top, bottom = np.full(2, -np.inf), np.full(2, np.inf)
     for i in range(rows.shape[1]):
-        y, box, a, total, error = rows[Y, i], rows[BOX, i], rows[ALPHA, i], rows[SUM, i], rows[ERROR, i]
+        y, box, a, total = rows[Y, i], rows[BOX, i], rows[ALPHA, i], rows[SUM, i]
+        error = rows[ERROR, i]
+        if total != total:
+            return np.inf
         side = 1 if y < 0.0 and scale == scale else 0
         error += 2.0 * EPS * (1.0 + abs(total))
         if (a < box) if y > 0.0 else (a > 0.0):
             top[side] = max(top[side], y - total + error)
         if (a > 0.0) if y > 0.0 else (a < box):
             bottom[side] = min(bottom[side], y - total - error)
-    return max(top[0] - bottom[0], top[1] - bottom[1], 0.0) * (max(scale, 1.0) if scale == scale else 1.0)
+    found: float = max(top[0] - bottom[0], top[1] - bottom[1], 0.0)
+    return found * max(scale, 1.0) if scale == scale else found
 
 
 @njit(cache=True, nogil=True)
