@@ -60,7 +60,7 @@ def certificates(model, K, y, C):
 )
 @pytest.mark.parametrize(("samples", "labels"), [(X, Y), (X[:100], Y[:100] * 2)])
 def test_it_is_scikit_learns_machine(parameters, samples, labels):
-    ours, theirs = SVC(tol=1e-11, **parameters), sklearn.svm.SVC(tol=1e-11, **parameters)
+    ours, theirs = SVC(tol=1e-10, **parameters), sklearn.svm.SVC(tol=1e-10, **parameters)
     for weights in (None, np.linspace(0.1, 2.0, len(labels))):  # theirs miscounts after a 0
         ours.fit(samples, labels, sample_weight=weights)
         theirs.fit(samples, labels, sample_weight=weights)
@@ -68,7 +68,7 @@ def test_it_is_scikit_learns_machine(parameters, samples, labels):
         np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
         np.testing.assert_array_equal(ours.support_vectors_, theirs.support_vectors_)
         assert ours.dual_coef_.shape == theirs.dual_coef_.shape
-        # LIBSVM keeps kernel values in float32: at this tol its own violation is 3e-5, ours 1e-11
+        # LIBSVM keeps kernel values in float32: at this tol its own violation is 3e-5, ours 1e-10
         scale = np.abs(theirs.dual_coef_).max()
         np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=5e-4 * scale)
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=5e-4)
@@ -413,7 +413,9 @@ def test_many_rows_are_scored_as_precisely_as_few_where_kernel_values_cancel():
     rng = np.random.default_rng(0)
     X = rng.random((1500, 20)).astype(np.float32)
     y = (X[:, :5].sum(axis=1) + 0.3 * rng.normal(size=1500) > 2.5).astype(int) + (X[:, 5] > 0.7)
-    model = SVC(kernel="poly", coef0=1.0, gamma=3.0, multi_class="ovr").fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the gap
+        model = SVC(kernel="poly", coef0=1.0, gamma=3.0, multi_class="ovr").fit(X, y)
     many = rng.random((10_000, 20)).astype(np.float32)
     parts = [model.decision_function(part) for part in np.array_split(many, 20)]
     np.testing.assert_allclose(model.decision_function(many), np.vstack(parts), atol=1e-3)

@@ -19,7 +19,8 @@ from separatrix.estimators.base.probabilistic_machine import (
     ProbabilisticKernelMachine,
     blas_threads,
 )
-from separatrix.estimators.base.svc_fit import EXACT, class_order
+from separatrix.estimators.base.svc_certificate import EXACT
+from separatrix.estimators.base.svc_fit import class_order
 from separatrix.kernels.gram.build import make_gram
 from separatrix.runtime.blocks import default_budget, in_words
 from separatrix.runtime.device import DEVICES, as_numpy, like, run_on

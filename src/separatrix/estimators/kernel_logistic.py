@@ -19,7 +19,8 @@ from separatrix.estimators.base.probabilistic_machine import (
     blas_threads,
 )
 from separatrix.estimators.base.support import class_segments
-from separatrix.estimators.base.svc_fit import EXACT, class_order
+from separatrix.estimators.base.svc_certificate import EXACT
+from separatrix.estimators.base.svc_fit import class_order
 from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.gram.held import HeldGram
 from separatrix.kernels.prepared import TOLERANCE

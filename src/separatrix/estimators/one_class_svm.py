@@ -26,6 +26,7 @@ from separatrix.estimators.base.parameters import (
 from separatrix.estimators.base.prepare import check_samples, check_weights, rollback_on_error
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_sum import SupportSum
+from separatrix.estimators.base.svc_certificate import Goal, SolvedData, certify_fits
 from separatrix.estimators.base.svc_fit import SvcOptions, solve_in_precision
 from separatrix.estimators.base.svc_training import (
     HOLD_AT_MOST,
@@ -129,7 +130,8 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
         weights = check_weights(sample_weight, X.shape[0])
         if not weights.any():
             raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
-        kernel, options = self._resolve_kernel(X), self._options()
+        kernel = self._resolve_kernel(X)
+        options = self._options().for_kernel(kernel, type(self).__name__)
         with monitored(self, X, y, steps=ticks_of(1), task="step") as monitor:
             solve = partial(
                 _solve, kernel=kernel, X=X, weights=weights, options=options, monitor=monitor
@@ -226,7 +228,15 @@ def _solve(
         )
 
     problem = SvmProblem(np.array([1], dtype=np.int8), weights)
-    gram, (fit,), tolerance = solve_in_precision(
-        build_gram, [problem], options, lambda _gram: None, monitor
+    everything, total = np.arange(X.shape[0]), np.array([options.nu * weights.sum()])
+    goal = Goal.of(options.tol, options.stop, kernel)
+    data = SolvedData(kernel, X, everything, goal, totals=total)
+    gram, ((fit,), _), tolerance = solve_in_precision(
+        build_gram,
+        [problem],
+        options,
+        lambda _gram: None,
+        lambda gram, fits: certify_fits(data, gram, fits, None),
+        monitor,
     )
     return repr(gram), fit, tolerance

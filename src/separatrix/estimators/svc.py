@@ -32,7 +32,7 @@ class SVC(SupportVectorClassifier):
         scikit-learn's deprecated name for `calibration="sigmoid"`.
     tol
         Stop when the optimality conditions are violated by no more than this (as LIBSVM), and the
-        relative duality gap is at most the larger of tol and 1e-3 (while C k(x, x) <= 1000).
+        relative duality gap is at most the larger of tol and 1e-3; a warning says if it is not.
     cache_size
         Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less; on a
         GPU 93 % of its free memory.
@@ -48,7 +48,8 @@ class SVC(SupportVectorClassifier):
         "ovo": one boundary for each pair of classes, most votes win. "ovr": one for each class
         against the rest, the highest score wins.
     stop
-        "kkt": as described under tol. "gap": stop when the relative duality gap is at most tol.
+        "kkt": as described under tol. "gap": stop when the relative duality gap is at most tol; an error
+        with kernels that may be indefinite.
     calibration
         None, "sigmoid" or "temperature": how `predict_proba` turns margins into probabilities.
     warm_start
@@ -72,12 +73,14 @@ class SVC(SupportVectorClassifier):
     n_iter_, fit_status_
         Steps on each boundary, (p,); 0, or 1 if a fit stopped before its tolerance.
     violation_, dual_gap_, objective_
-        The certificate of each boundary, (p,): largest violation of the optimality conditions,
-        relative duality gap (P - D) / max(|P|, 1), dual objective.
+        The certificate of each boundary, (p,): upper bounds of the largest violation of the optimality
+        conditions and of the relative duality gap (P - D) / max(|P|, 1), for the samples as given and
+        with rounding included, and the dual objective. The gap is NaN for kernels that may be indefinite.
     margin_width_
         2 / |w| of each boundary, (p,): the distance between the two margins.
     stop_
-        Why each boundary's fit ended: "tol", "max_iter", "stopped" or "stalled".
+        Why each boundary's fit ended: "tol", "max_iter", "stopped" or "stalled"; "gap" if the violation
+        met its tolerance and the gap did not, "rounding" if errors of float64 may be larger than that.
     gram_
         Form and precision of the kernel matrix that was used, as text.
 

@@ -88,6 +88,17 @@ class Linear(InnerProduct, VectorKernel):
 
 
 @dataclass(frozen=True)
+class CentredLinear(Linear):
+    """Inner product about the mean of the samples, for machines whose intercept absorbs the shift."""
+
+    alias = ""
+
+    @property
+    def translation_invariant(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
 class Polynomial(VectorKernel):
     """Polynomial kernel, k(x, z) = (gamma <x, z> + coef0)^degree.
 
@@ -285,3 +296,9 @@ class Laplacian(Kernel):
 
     def diagonal(self, X: Any) -> Vector:
         return np.ones(_as_samples(X).shape[0])
+
+    def scale(self, s: float) -> float:
+        return 1.0
+
+    def error(self, s: float, eps: float) -> float:
+        return eps

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from separatrix.errors import ModelFileError, UnsupportedError
 from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.svc_fit import EXACT
+from separatrix.estimators.base.svc_certificate import EXACT
 from separatrix.estimators.calibration import Calibration
 from separatrix.estimators.nu_svc import NuSVC
 from separatrix.estimators.one_class_svm import OneClassSVM

@@ -215,7 +215,7 @@ def _read_certificate(model: Any) -> dict[str, float]:
     found = {}
     for name in CERTIFICATE:
         value = getattr(model, name, None)
-        if value is not None and np.size(value):
+        if value is not None and np.size(value) and not np.isnan(np.max(value)):  # NaN: no gap
             found[name.rstrip("_")] = float(np.max(value))
     mistakes = getattr(model, "mistakes_", None)
     if mistakes is not None and len(mistakes):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support import Support, centred_weights
 from separatrix.kernels.base import Precomputed, Product, Scaled, Sum
 from separatrix.kernels.composed import Normalized, inverse_root
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
@@ -34,7 +34,7 @@ def kernel_scores(model: Any, x: Tensor) -> Tensor:
     """Scores at the boundaries of a model with a `_support`, (n, p)."""
     support: Support = model._support
     if type(model.kernel_) is Linear:
-        return x @ (support.columns() @ dense(model.support_vectors_)).T + support.intercept
+        return x @ centred_weights(support, dense(model.support_vectors_))[0].T + support.intercept
     K = kernel_with_rows(model, x, model.support_, model.support_vectors_)
     return K @ support.columns().T + support.intercept
 

@@ -25,6 +25,7 @@ from separatrix.solvers.svm.working_set import (
     DUAL,
     ERRORS,
     GAP,
+    LAST_VIOLATION,
     LIMIT,
     PAUSED,
     REACHED,
@@ -64,13 +65,13 @@ def batch_of(*sizes, sides=None, C=2.0, rule=RULE, monitor=None):
 
 def test_tolerances_of_each_kind_of_stop():
     most = np.iinfo(np.int64).max
-    assert StoppingRule.of(1e-5, "kkt", -1) == (1e-5, 1e-3, most)
-    assert StoppingRule.of(1e-2, "kkt", 0) == (1e-2, 1e-2, 0)
+    assert StoppingRule.of(1e-5, "kkt", -1) == (1e-5, 0.99e-3, most)
+    assert StoppingRule.of(1e-2, "kkt", 0) == (1e-2, 0.99e-2, 0)
     assert StoppingRule.of(1e-5, "violation", 7) == (1e-5, np.inf, 7)
-    assert StoppingRule.of(1e-5, "gap", 7) == (np.inf, 1e-5, 7)
+    assert StoppingRule.of(1e-5, "gap", 7) == (np.inf, 0.99e-5, 7)
     scales = np.array([1e3, 1.001e3])
-    assert StoppingRule.of(1e-5, "kkt", -1).gaps_for(scales).tolist() == [1e-3, np.inf]
-    assert StoppingRule.of(1e-5, "gap", -1).gaps_for(scales).tolist() == [1e-5, 1e-5]
+    assert StoppingRule.of(1e-5, "kkt", -1).gaps_for(scales).tolist() == [0.99e-3, np.inf]
+    assert StoppingRule.of(1e-5, "gap", -1).gaps_for(scales).tolist() == [0.99e-5, 0.99e-5]
 
 
 def test_progress_of_many_problems_is_one_tick_each():
@@ -88,7 +89,7 @@ def test_progress_of_many_problems_is_one_tick_each():
 
 def test_a_fit_says_its_gap_margin_and_scores():
     y, errors = np.array([1.0, -1.0]), np.array([0.5, 0.25])
-    fit = SvmFit(np.arange(2), y, y, y, errors, 0.125, 0.0, 6.0, 3.0, 16.0, 1, "tol")
+    fit = SvmFit(np.arange(2), y, y, y, errors, 0.125, 0.0, 6.0, 3.0, 16.0, 1, "tol", 0.5)
     assert fit.gap == 0.5
     assert fit.margin_width == 0.5
     assert fit._replace(square=0.0).margin_width == np.inf
@@ -186,9 +187,9 @@ def review(status, *, gap=0.0, violation=1e-4, steps=0, monitor=None, **changes)
 
 
 def test_a_problem_is_done_when_its_violation_and_its_gap_are_small():
-    batch, left = review(REACHED, gap=1e-3)
+    batch, left = review(REACHED, gap=0.99e-3)
     assert (batch.stop[0], len(left)) == ("tol", 0)
-    batch, left = review(REACHED, gap=1.1e-3)
+    batch, left = review(REACHED, gap=1e-3)
     assert (batch.stop[0], left.tolist()) == ("", [0])
     assert batch.arrays.real[TOL, 0] == 0.5e-4
     batch, left = review(REACHED, gap=1.0, violation=0.0)
@@ -239,6 +240,7 @@ def test_hulls_that_touch_are_not_separable(C, stop):
     batch, _ = review(PAUSED, violation=1.0, C=C)
     batch.arrays.state[ALPHA] = 3.0  # sum 24
     batch.stop[:] = ""  # a review of coefficients 0 finds hulls that touch
+    batch.certificates[LAST_VIOLATION] = 1.0
     limit = 1e-12 * batch.scales[0] * 24.0**2 / 4.0
     for square, found in ((limit * 1.001, ""), (limit * 0.999, stop)):
         batch.certificates[SQUARE] = square
@@ -246,13 +248,20 @@ def test_hulls_that_touch_are_not_separable(C, stop):
         assert batch.stop[0] == found
 
 
+def test_a_large_scale_problem_seeks_a_small_gap_for_some_steps_only():
+    batch, left = review(REACHED, gap=1.0, C=1e9)
+    assert (batch.stop[0], left.tolist()) == ("", [0])
+    batch, left = review(PAUSED, gap=1.0, steps=50_000, C=1e9)
+    assert (batch.stop[0], len(left)) == ("tol", 0)  # the certificate says what it missed
+
+
 def test_a_fit_that_meets_its_tolerances_is_solved_however_it_ended():
     batch = batch_of(4, 4)
     batch.certify = lambda chosen: None
     batch.stop[:] = "stopped"
-    batch.certificates[4], batch.certificates[GAP] = 1e-3, 1e-3
+    batch.certificates[4], batch.certificates[GAP] = 1e-3, 0.99e-3
     assert batch.results()[0].stop == "tol"
-    batch.certificates[GAP] = 1.1e-3
+    batch.certificates[GAP] = 1e-3
     assert batch.results()[0].stop == "stopped"
 
 

@@ -7,6 +7,7 @@ together, and a pair needs those of its two classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,7 +112,7 @@ def gather_class(parts: list[ClassRows | None]) -> ClassRows:
 def solve_svc_pair(shared: PairTask, first: ClassRows, second: ClassRows) -> SvcState:
     """The boundary of two classes, the first positive: its `SvcState` over the rows of both."""
     model, kernel, _ = shared
-    options = model._options()
+    options = model._options().for_kernel(kernel, type(model).__name__)
     both = (second, first)  # of two classes the second is positive
     y = np.repeat([0, 1], [len(own.rows) for own in both])
     X, weights = (
@@ -144,7 +145,10 @@ def keep_svc(
         )
         for (a, b), state in zip(pairs(k), pair_fits, strict=True)
     ]
-    support = Support.of(fits, k, "ovo", segments=segments)
+    support = replace(
+        Support.of(fits, k, "ovo", segments=segments),
+        intercept=np.concatenate([state.support.intercept for state in pair_fits]),
+    )
     own = np.split(support.rows, support.cuts[1:-1])
     found = vectors([rows - segment.start for rows, segment in zip(own, segments, strict=True)])
     words = f"{len(fits)} pairs of classes on a cluster"

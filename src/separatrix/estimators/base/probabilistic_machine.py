@@ -23,7 +23,7 @@ from separatrix.estimators.base.prepare import Training, prepare, require_fitted
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_scores import score_weight
 from separatrix.estimators.base.support_sum import SupportSum
-from separatrix.estimators.base.svc_fit import EXACT
+from separatrix.estimators.base.svc_certificate import EXACT
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import require_semidefinite
 from separatrix.kernels.prepared import TOLERANCE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -23,6 +23,7 @@ from separatrix.solvers.svm.problem import SvmFit
 from separatrix.solvers.svm.stacked import StackedFits
 from separatrix.types import Codes, Gram, Matrix, Vector
 
+BALANCED = 1e-9  # share of the sum of coefficients that is rounding
 DEVICE_COEFFICIENTS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # of each Support
 
 
@@ -105,6 +106,16 @@ class Support:
             for first, second in pairs(len(segments))
         ]
 
+    def weighted_sums(self, Z: Matrix) -> Matrix:
+        """Sums of the support rows of dense samples by the coefficients of each boundary, (p, d)."""
+        if not self.paired:
+            return np.asarray(self.coef @ Z)
+        W = np.zeros((len(self.intercept), Z.shape[1]))
+        for c, numbers in enumerate(_boundary_numbers(len(self.cuts) - 1)):
+            own = slice(self.cuts[c], self.cuts[c + 1])
+            W[numbers] += self.coef[:, own] @ Z[own]
+        return W
+
     def columns(self) -> Matrix:
         """Coefficient of every support row at every boundary, (p, s)."""
         if not self.paired:
@@ -121,6 +132,22 @@ class Support:
         scheme = "ovo" if self.paired else "ovr"
         sides = coding(k, scheme).astype(np.float64)
         return sides @ self.columns() if self.paired or k == 2 else self.columns()
+
+
+def centred_weights(support: Support, vectors: Any) -> tuple[Matrix, Vector]:
+    """Weights of a linear kernel, (p, d), and the point that dense support vectors are taken from.
+
+    If the coefficients of every boundary sum to 0, any point gives the same weights, and the mean the
+    smallest rounding errors; otherwise it is the origin.
+    """
+    sums = support.weighted_sums(np.ones((len(support.rows), 1)))
+    sizes = replace(support, coef=np.abs(support.coef)).weighted_sums(
+        np.ones((len(support.rows), 1))
+    )
+    centre = np.zeros(vectors.shape[1])
+    if len(vectors) and np.all(np.abs(sums) <= BALANCED * sizes):
+        centre = vectors.mean(axis=0, dtype=np.float64)
+    return support.weighted_sums(vectors - centre), centre
 
 
 def coefficient_slots(

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import issparse
 
-from separatrix.estimators.base.support import Support, add_sides
+from separatrix.estimators.base.support import Support, add_sides, centred_weights
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.epilogues import Epilogue, kernel_block
 from separatrix.kernels.gram.sources import EPILOGUE_WORK
@@ -207,7 +207,9 @@ def _scorer(
     if kernel.takes != "vectors" or not len(support.rows):
         return None
     if isinstance(kernel, Linear) and len(support.intercept) * vectors.shape[1] <= LARGEST_WEIGHTS:
-        return LinearScorer(np.asarray(support.columns() @ vectors), support.intercept)
+        if issparse(vectors):
+            return LinearScorer(np.asarray(support.columns() @ vectors), support.intercept)
+        return LinearScorer(centred_weights(support, vectors)[0], support.intercept)
     if kernel.from_products and kernel.base is None and not issparse(vectors):
         return KernelScorer(kernel, support, vectors, tolerance)
     return None

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from separatrix.errors import DataError
 from separatrix.estimators.base.kernel_machine import KernelMachine, concatenate
 from separatrix.estimators.base.prepare import check_samples, require_fitted
-from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support import Support, centred_weights
 from separatrix.estimators.base.support_scores import score_samples, score_tolerance
 from separatrix.kernels.base import Precomputed
 from separatrix.kernels.callables import FromCallable
@@ -32,10 +32,11 @@ class SupportSum(KernelMachine):
         """Weights of a linear kernel, (p, d)."""
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
-        columns = self._support.columns()
-        if issparse(self.support_vectors_):
-            columns = csr_array(columns)
-        coef = columns @ self.support_vectors_
+        vectors = self.support_vectors_
+        if issparse(vectors):
+            coef: Any = csr_array(self._support.columns()) @ vectors
+        else:
+            coef, _ = centred_weights(self._support, vectors)
         values: Any = coef.data if issparse(coef) else coef
         values.flags.writeable = False
         return coef

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.data.splits import stratified_folds
-from separatrix.errors import DataError
+from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.prepare import Training
 from separatrix.estimators.base.support import Support, class_segments
+from separatrix.estimators.base.svc_certificate import (
+    EXACT,
+    CertifiedFits,
+    Goal,
+    SolvedData,
+    certify_fits,
+    is_centred,
+)
 from separatrix.estimators.calibration import Calibration, fit_calibration
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.prepared import TOLERANCE
+from separatrix.kernels.vector_kernels import CentredLinear
 from separatrix.runtime.device import as_numpy, beside_other_work
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import ClassSides, n_boundaries
 from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.nu import solve_nu_svms
-from separatrix.solvers.svm.problem import ROUNDING, RowLayout, SvmFit, SvmProblem, ticks_of
+from separatrix.solvers.svm.problem import LIBSVM, ROUNDING, RowLayout, SvmFit, SvmProblem, ticks_of
 from separatrix.solvers.svm.stacked import FitNumbers, StackedFits, StackedProblems
 from separatrix.types import Codes, DeviceMatrix, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
 HELD_ROWS = 1200  # a matrix of so many rows costs as much as the rounds of one boundary without it
-EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 
 
 class SvcOptions(NamedTuple):
@@ -50,6 +59,15 @@ class SvcOptions(NamedTuple):
         fits = FOLDS + 1 if self.calibration else 1
         n_problems = n_boundaries(n_classes, self.multi_class)
         return n_problems * ticks_of(n_problems) * fits
+
+    def for_kernel(self, kernel: Kernel, owner: str) -> SvcOptions:
+        """Without a duality gap the violation alone decides."""
+        if kernel.positive_semidefinite:
+            return self
+        if self.stop == "gap":
+            must_be = f"'kkt' with {kernel!r}, whose problem has no duality gap"
+            raise ParameterError(owner, "stop", must_be, self.stop)
+        return self._replace(stop=LIBSVM)
 
     def kernel_tolerance(self) -> float:
         """Upper bound of the error of kernel values, before the coefficients are known."""
@@ -82,6 +100,13 @@ class SvcOptions(NamedTuple):
             monitor=monitor,
             threads=self.threads,
         )
+
+    def scales(self, fits: Sequence[SvmFit], box: Vector) -> Vector | None:
+        """The margins that coefficients of nu-SVCs were divided by, (p,)."""
+        if self.nu is None:
+            return None
+        first = [int(np.argmax(fit.box > 0)) for fit in fits]
+        return np.array([box[fit.rows[i]] / fit.box[i] for fit, i in zip(fits, first, strict=True)])
 
     def require_feasible(self, weights: Vector, y: Codes, classes: Any) -> None:
         """Refuse a nu that the smaller side of a boundary cannot hold."""
@@ -142,8 +167,10 @@ def solve_svc(
         monitor    progress, time limit and cancellation
         make       makes the kernel matrix
 
-    Returns the support vectors, the fit of each boundary and the calibration. If rounding errors of
-    float32 kernel values can exceed the tolerance, the problems are solved again in float64.
+    Returns the support vectors, the fit of each boundary and the calibration. If float32 kernel values
+    miss the tolerance for the samples as given, the problems are solved again in float64. A linear
+    kernel of dense samples is computed about their mean; fits are about it too, the intercepts of the
+    support are not.
 
     Reference: Cortes and Vapnik, Support-Vector Networks, Machine Learning 20 (1995).
     """
@@ -154,9 +181,11 @@ def solve_svc(
     X = train.X if device is not None else as_numpy(train.X)
     segments = class_segments(train.y[order], k)
 
+    centred = is_centred(kernel, X)
+
     def build_gram(tolerance: float) -> Gram:
         return make(
-            kernel,
+            CentredLinear() if centred else kernel,
             X,
             memory=options.memory,
             order=order,
@@ -168,21 +197,30 @@ def solve_svc(
             monitor=monitor,
         )
 
+    def certify(gram: Gram, fits: Sequence[SvmFit]) -> CertifiedFits:
+        goal = Goal.of(options.tol, options.stop, kernel)
+        data = SolvedData(
+            kernel, X, order, goal, scales=options.scales(fits, box), threads=options.threads
+        )
+        support = Support.of(fits, k, options.multi_class, segments=segments) if centred else None
+        return certify_fits(data, gram, fits, support)
+
     problems = all_boundaries(segments, options.multi_class, [box], device is not None)
     with beside_other_work(device):
-        gram, fits, tolerance = solve_in_precision(
+        gram, (fits, intercepts), tolerance = solve_in_precision(
             build_gram,
             problems,
             options,
             lambda gram: _last_starts(problems, last_fits, gram, order),
+            certify,
             monitor,
         )
-        require_separable(fits)
         support = Support.of(fits, k, options.multi_class, segments=segments)
         calibration = None
         if options.calibration:
             y = train.y[order]
             calibration = _calibrate(gram, y, weights, box, support, options, random(), monitor)
+        support = replace(support, intercept=intercepts)
         return SvcState(order, support, fits, calibration, repr(gram), tolerance)
 
 
@@ -191,27 +229,28 @@ def solve_in_precision(
     problems: Sequence[SvmProblem],
     options: SvcOptions,
     starts: Callable[[Gram], Sequence[Vector] | None],
+    certify: Callable[[Gram, Sequence[SvmFit]], CertifiedFits],
     monitor: FitMonitor,
-) -> tuple[Gram, Sequence[SvmFit], float]:
-    """Solve problems over a Gram matrix; again in float64 if rounding can exceed the tolerance.
+) -> tuple[Gram, CertifiedFits, float]:
+    """Solve problems over a Gram matrix; again in float64 if float32 values miss the tolerance.
 
-    `build_gram` makes the matrix with a tolerance of its values, and `starts` the initial coefficients.
-    Returns the matrix, the fits and the tolerance.
+    `build_gram` makes the matrix with a tolerance of its values, `starts` the initial coefficients, and
+    `certify` the certificates. Returns the matrix, the certified fits and the tolerance.
     """
     tolerance = options.kernel_tolerance()
     gram = build_gram(tolerance)
     fits = options.solve(gram, _with_start(problems, starts(gram)), monitor)
-    if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > options.tol:
-        if monitor.should_stop():  # what float64 would show of them is not known
-            stops = ("stopped" if fit.stop == "tol" else fit.stop for fit in fits)
-            fits = [fit._replace(stop=stop) for fit, stop in zip(fits, stops, strict=True)]
-            return gram, fits, tolerance
+    require_separable(fits)
+    certified = certify(gram, fits)
+    missed = np.isin(FitNumbers.of(certified.fits).stops, ("gap", "rounding")).any()
+    if gram.dtype != np.float64 and missed and not monitor.should_stop():
         tolerance = EXACT
         del gram  # frees memory for the next one
         gram = build_gram(tolerance)
         again = options.solve(gram, _from_rough(problems, fits), monitor)
-        fits = _with_steps_of(again, fits)
-    return gram, fits, tolerance
+        require_separable(again)
+        certified = certify(gram, _with_steps_of(again, fits))
+    return gram, certified, tolerance
 
 
 def _from_rough(problems: Sequence[SvmProblem], fits: Sequence[SvmFit]) -> Sequence[SvmProblem]:
@@ -301,14 +340,6 @@ def _with_start(
     if isinstance(problems, StackedProblems):
         return problems.again(problems.boxes, np.concatenate(alphas), None)
     return [problem._replace(start=a) for problem, a in zip(problems, alphas, strict=True)]
-
-
-def _largest_norm(fits: Sequence[SvmFit]) -> float:
-    """Largest Euclidean norm of a boundary's coefficients: the growth of independent errors."""
-    if isinstance(fits, StackedFits):
-        squares = np.add.reduceat(fits.alpha**2, fits.starts[:-1])
-        return float(np.sqrt(squares.max()))
-    return float(max(np.sqrt(np.sum(fit.alpha**2)) for fit in fits))
 
 
 def _calibrate(

@@ -51,7 +51,7 @@ from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import n_boundaries
-from separatrix.solvers.svm.problem import SvmFit
+from separatrix.solvers.svm.problem import GAP, LIBSVM, SvmFit
 from separatrix.solvers.svm.stacked import FitNumbers, StackedFits
 from separatrix.types import Codes, DeviceMatrix, Matrix, Vector
 from separatrix.validation import require_flag
@@ -100,7 +100,8 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         if self._precomputed and issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported; use X.toarray()")
         train = prepare(self, X, y, sample_weight, class_weight=self.class_weight)
-        kernel, options = self._resolve_kernel(train.X), self._options()
+        kernel = self._resolve_kernel(train.X)
+        options = self._options().for_kernel(kernel, type(self).__name__)
         steps = options.progress_steps(len(train.classes))
         with monitored(self, train.X, train.y, steps=steps, task="step") as monitor:
             solve = partial(
@@ -259,14 +260,16 @@ def warn_if_unfinished(name: str, options: SvcOptions, fits: Sequence[SvmFit]) -
     late = np.flatnonzero(~np.isin(numbers.stops, ("tol", "no margin")))
     if not len(late):
         return
-    by_gap = options.stop == "gap"
+    first = numbers.stops[late[0]]
+    wide = options.stop != LIBSVM and first in ("gap", "rounding")
+    by_gap = options.stop == "gap" or (wide and numbers.gaps[late].max() > max(options.tol, GAP))
     what = "relative duality gap" if by_gap else "violation"
     reached = (numbers.gaps if by_gap else numbers.violations)[late].max()
+    wanted = max(options.tol, GAP) if by_gap and options.stop != "gap" else options.tol
     where = (
         f"{len(late)} of {len(fits)} boundaries ended with a {what} of up to {reached:.2g}, "
-        f"wanted {options.tol:g}"
+        f"wanted {wanted:g}"
     )
-    first = numbers.stops[late[0]]
     if first == "max_iter":
         message = (
             f"Solver terminated early (max_iter={options.max_iter}).  Consider pre-processing your data "
@@ -274,6 +277,11 @@ def warn_if_unfinished(name: str, options: SvcOptions, fits: Sequence[SvmFit]) -
         )
     elif first == "stopped":
         message = f"{name} was stopped; raise `time_limit` for more: {where}"
+    elif first == "gap":
+        message = (
+            f"{name} met its tolerance of the violation, but not of the duality gap; scale the features, "
+            f"lower C or lower `tol`: {where}"
+        )
     else:
         message = (
             f"{name} cannot come closer at this precision; scale the features, lower C or raise "

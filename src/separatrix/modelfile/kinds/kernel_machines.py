@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.svc_fit import EXACT
+from separatrix.estimators.base.svc_certificate import EXACT
 from separatrix.estimators.calibration import METHODS, Calibration
 from separatrix.estimators.kernel_fisher import KernelFisherDiscriminant
 from separatrix.estimators.kernel_logistic import KernelLogisticRegression
@@ -83,6 +83,9 @@ def _unpack_svc(model: Any, values: s.Values) -> None:
     for name in ("_last_scheme", "_last_y"):  # of earlier versions: `_fits` holds them
         values.pop(name, None)
     model._tolerance = EXACT if values.pop("_exact") else model._kernel_tolerance
+    if "_fits" in values:  # a file of an earlier version has no other gaps either
+        pairs = zip(values["_fits"], values["dual_gap_"].tolist(), strict=True)
+        values["_fits"] = [fit._replace(gap=gap) for fit, gap in pairs]
     _unpack_sum(model, values)
 
 

@@ -63,7 +63,8 @@ class ProblemBatch:
         )
         np.negative(y, out=state[ERRORS])
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
-        self.gaps, self.tol = rule.gaps_for(boxes * self.scales), rule.tol
+        self.tol, self.gaps = rule.tol, np.full(len(boxes), rule.gap)
+        self.may_miss_gap = rule.gaps_for(boxes * self.scales) > rule.gap
         self.max_iter = rule.max_iter
         self.hard, self.nearly_hard = np.isinf(boxes), boxes * self.scales > NEARLY_HARD
         self.largest = int(np.diff(starts).max())
@@ -153,6 +154,8 @@ class ProblemBatch:
             self.stop[p] = "not separable" if self.hard[p] else "stalled"
         elif steps >= self.max_iter:
             self.stop[p] = "max_iter"
+        elif self.may_miss_gap[p] and self.certificates[LAST_VIOLATION, p] <= self.tol:
+            self.stop[p] = "tol"
         elif steps - self._checked[p] >= STEPS_PER_CHECK:
             if dual - self._dual[p] <= 1e-13 * abs(dual):  # rounding prevents the tolerance
                 self.stop[p] = "stalled"

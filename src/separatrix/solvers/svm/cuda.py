@@ -300,7 +300,8 @@ class DeviceBatch:
             state = box, alpha[number, :r], errors[number, :r]
             how = int(self.n_iter[number]), str(self.stop[number])
             numbers = measured[:, number].tolist()
-            fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how)))
+            gap = relative_gap(*numbers[2:4])
+            fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how, gap)))
         return fits
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.solvers.stopping import relative_gap
 from separatrix.solvers.svm.batch import ProblemBatch
 from separatrix.solvers.svm.nu_working_set import align_sides, solve_nu_tile
 from separatrix.solvers.svm.problem import (
@@ -37,6 +38,7 @@ from separatrix.solvers.svm.working_set import (
     DUAL,
     ERRORS,
     GAP,
+    LARGEST_GAP,
     LAST_VIOLATION,
     PRIMAL,
     REACHED,
@@ -53,6 +55,7 @@ MOST_EXTRA_STEPS = 2_000_000  # for the division by r, once the tolerance is rea
 MOST_AT_ONCE = 16.0  # times smaller is the next violation asked for while r is not known well
 MOST_STEPS_A_ROW = 100  # on problems of more rows, until some margin is certain
 NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
+LARGEST_FINITE = float(np.finfo(np.float64).max)
 TINY = np.finfo(np.float64).tiny
 
 
@@ -167,6 +170,9 @@ class NuBatch(ProblemBatch):
         nu: float,
     ) -> None:
         super().__init__(gram, problems, rule, monitor)
+        self.gaps = np.minimum(self.gaps, LARGEST_FINITE)  # an infinite one has no certain r yet
+        self.gaps[self.may_miss_gap] = np.inf
+        self.arrays.real[LARGEST_GAP] = self.gaps
         p = len(problems)
         self.one_sided = np.array([not (problem.sides < 0).any() for problem in problems])
         self.shifts = np.zeros(p)  # of the errors of side -1
@@ -285,7 +291,7 @@ class NuBatch(ProblemBatch):
             fit = fit._replace(errors=scores - fit.y, stop=stop)
             if not self.one_sided[p] and r > 0:
                 fit = _divide(fit, r)
-            fits.append(fit)
+            fits.append(fit._replace(gap=relative_gap(fit.primal, fit.dual)))
         return fits
 
     def _rows(self, p: int) -> tuple[Vector, Vector, Vector, Vector]:

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from separatrix.solvers.stopping import relative_gap
 from separatrix.types import Codes, Gram, Signs, Vector
 
 ROUNDING = 1e-12  # of a bound, or of the two sides of y'a = 0
 STEPS_PER_CHECK = 100_000  # between two checks that the dual objective still rises
 LIBSVM = "violation"  # value of `stop`: the violation alone decides, as in LIBSVM
+GAP_SHARE = 0.99  # of the gap that is promised, for the solver to reach: the rest is for rounding
 GAP = 1e-3  # relative gap that stop="kkt" asks for beside the violation
-LARGE_SCALE = 1e3  # C k(x, x) up to which it does; beyond, small violations cost much
+LARGE_SCALE = 1e3  # C k(x, x) up to which it does; beyond, it gives up after some steps
 TICKS = 10  # progress steps of each of a few problems
 NOT_SEPARABLE = 1e-12  # squared distance of two convex hulls, as a share of the largest k(x, x)
 
@@ -53,12 +53,8 @@ class SvmFit(NamedTuple):
     dual: float
     square: float  # |w|^2
     n_iter: int  # steps on two rows
-    stop: str  # "tol", "max_iter", "stalled", "stopped" or "not separable"
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return relative_gap(self.primal, self.dual)
+    stop: str  # "tol", "gap", "rounding", "max_iter", "stalled", "stopped" or "not separable"
+    gap: float = math.nan  # relative duality gap; NaN without one
 
     @property
     def margin_width(self) -> float:
@@ -88,8 +84,8 @@ class StoppingRule(NamedTuple):
         """The rule of an estimator's `tol`, `stop` and `max_iter`."""
         limit = np.iinfo(np.int64).max if max_iter < 0 else max_iter
         if stop == "gap":
-            return cls(np.inf, tol, limit)
-        return cls(tol, np.inf if stop == LIBSVM else max(tol, GAP), limit)
+            return cls(np.inf, GAP_SHARE * tol, limit)
+        return cls(tol, np.inf if stop == LIBSVM else GAP_SHARE * max(tol, GAP), limit)
 
     def gaps_for(self, scales: Vector) -> Vector:
         """The largest gap of problems whose C times their largest k(x, x) is a scale."""

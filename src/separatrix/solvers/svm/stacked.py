@@ -151,11 +151,7 @@ class FitNumbers(NamedTuple):
     def of(cls, fits: Sequence[SvmFit]) -> FitNumbers:
         """Those of fits that are stacked or not."""
         if isinstance(fits, StackedFits):
-            bias, primal, dual, square, violation, _ = fits.certificates
-            finite = np.where(np.isinf(primal), 0.0, primal)
-            gaps = np.where(
-                np.isinf(primal), np.inf, (finite - dual) / np.maximum(abs(finite), 1.0)
-            )
+            bias, primal, dual, square, violation, gaps = fits.certificates
             return cls(bias, primal, dual, square, violation, gaps, fits.steps, fits.stops)
         numbers = [
             (fit.intercept, fit.primal, fit.dual, fit.square, fit.violation, fit.gap)
@@ -221,6 +217,16 @@ class StackedFits(Sequence[SvmFit]):
         """The same fits with other numbers of steps, (p,)."""
         return StackedFits(self.starts, self._by_row, self.certificates, steps, self.stops)
 
+    def with_errors(self, errors: Vector) -> StackedFits:
+        """The same fits with other errors of their rows, (r,)."""
+        by_row = *self._by_row[:4], errors
+        return StackedFits(self.starts, by_row, self.certificates, self.steps, self.stops)
+
+    def with_certificates(self, violations: Vector, gaps: Vector, stops: Any) -> StackedFits:
+        """The same fits with other violations, gaps and stops, each (p,)."""
+        numbers = np.array([*self.certificates[:4], violations, gaps])
+        return StackedFits(self.starts, self._by_row, numbers, self.steps, stops)
+
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -242,8 +248,8 @@ class StackedFits(Sequence[SvmFit]):
         p = range(len(self))[index]
         own = slice(self.starts[p], self.starts[p + 1])
         rows, y, box, alpha, errors = (part[own] for part in self._by_row)
-        bias, primal, dual, square, violation, _ = self.certificates[:, p].tolist()
+        bias, primal, dual, square, violation, gap = self.certificates[:, p].tolist()
         steps, stop = int(self.steps[p]), str(self.stops[p])
         return SvmFit(
-            rows, y, box, alpha, errors, bias, violation, primal, dual, square, steps, stop
+            rows, y, box, alpha, errors, bias, violation, primal, dual, square, steps, stop, gap
         )

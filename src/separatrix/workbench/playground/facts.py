@@ -62,8 +62,8 @@ def why_unfinished(machines: Sequence[RegionClassifier]) -> str | None:
     stops = {str(stop) for model in fitted for stop in np.ravel(getattr(model, "stop_", ""))}
     if "stopped" in stops:
         return "stopped by the limit on time"
-    gaps = [np.max(getattr(model, "dual_gap_", 0.0)) for model in fitted]
-    return None if np.max(gaps) <= MAX_GAP else "cannot come closer at this precision"
+    gaps = [np.max(getattr(model, "dual_gap_", 0.0)) for model in fitted]  # NaN: no gap
+    return "cannot come closer at this precision" if np.max(gaps) > MAX_GAP else None
 
 
 def offer_more(scene: Scene, machines: Sequence[RegionClassifier]) -> dict[str, Any] | None:
@@ -102,8 +102,8 @@ def _svm(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     if np.isfinite(widths).all():  # else a boundary has no slope: all places get one class
         yield "margin width", _range(widths) + unit
     if hasattr(machines[0], "dual_gap_"):
-        gap = max(machine.dual_gap_.max() for machine in machines)
-        yield "duality gap", f"{max(gap, 0.0):.1g}"  # below 0 by rounding
+        gap = np.max([machine.dual_gap_.max() for machine in machines])
+        yield "duality gap", "none: the kernel may be indefinite" if np.isnan(gap) else f"{gap:.1g}"
 
 
 def _subgradient(scene: Scene, machines: list[Any]) -> Iterator[Fact]:

@@ -1,0 +1,266 @@
+"""The certificate of a support vector fit, for the samples as they were given.
+
+First from the kernel values that the solver used, whose errors are bounded. Where that bound misses the
+tolerance, scores of the rows that matter are computed again: in float64 from the samples, or from the
+same values in one sum. A linear kernel is certified at its weights and intercept as stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.sparse import issparse
+
+from separatrix.estimators.base.support import Support, centred_weights
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.sources import make_source
+from separatrix.kernels.rounding import ValueErrors
+from separatrix.kernels.vector_kernels import Linear
+from separatrix.runtime.blocks import default_budget, row_blocks, rows_that_fit
+from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.device import as_numpy, like
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
+from separatrix.solvers.svm.certificate import (
+    EPS,
+    Certificate,
+    KnownScores,
+    certify,
+    drift,
+    weighted_roots,
+)
+from separatrix.solvers.svm.problem import GAP, LIBSVM, SvmFit
+from separatrix.solvers.svm.stacked import StackedFits
+from separatrix.types import Codes, Flags, Gram, HeldMatrix, Matrix, Vector
+
+EXACT = 1e-12  # tolerance of kernel values that only float64 meets
+SLACK = 1.1  # a violation counts as within tol up to this multiple of it: the rest is rounding
+VALUES_AT_ONCE, ROWS_AT_ONCE = 2**19, 2**22
+LONG = np.longdouble  # of products with a point far from the origin
+LONG_EPS = float(np.finfo(LONG).eps)
+
+
+class Goal(NamedTuple):
+    """What a fit promises if it ends with "tol"."""
+
+    violation: float
+    gap: float  # infinite without a duality gap
+
+    @classmethod
+    def of(cls, tol: float, stop: str, kernel: Kernel) -> Goal:
+        """Of the parameters of an estimator."""
+        if stop == LIBSVM or not kernel.positive_semidefinite:
+            return cls(SLACK * tol, np.inf)
+        return cls(np.inf, tol) if stop == "gap" else cls(SLACK * tol, max(tol, GAP))
+
+    def missed(self, violations: Vector, gaps: Vector) -> Flags:
+        """Which problems miss it."""
+        return np.asarray((violations > self.violation) | (gaps > self.gap))
+
+
+class SolvedData(NamedTuple):
+    """What solved problems are about."""
+
+    kernel: Kernel
+    X: Any  # shape: (n, d); samples, on any device, or their kernel values
+    order: Codes  # rows of X in the order of the Gram
+    goal: Goal
+    totals: Vector | None = None  # of one-class machines, as in `certify`
+    scales: Vector | None = None  # of nu-SVCs, as in `certify`
+    threads: int = 1
+
+    def some(self, problems: slice) -> SolvedData:
+        """The same of some problems."""
+        totals, scales = (
+            None if part is None else part[problems] for part in (self.totals, self.scales)
+        )
+        return self._replace(totals=totals, scales=scales)
+
+
+class CertifiedFits(NamedTuple):
+    """Fits whose violations, gaps and stops are certified, and the intercepts to store."""
+
+    fits: Sequence[SvmFit]
+    intercepts: Vector  # shape: (p,)
+
+
+def is_centred(kernel: Kernel, X: Any) -> bool:
+    """Whether a classifier's kernel is computed about the mean: the intercept absorbs the shift."""
+    return type(kernel) is Linear and not issparse(X)
+
+
+def certify_fits(
+    data: SolvedData, gram: Gram, fits: Sequence[SvmFit], support: Support | None
+) -> CertifiedFits:
+    """Certify solved problems for the samples as they were given.
+
+    Given
+        data     kernel, samples and goal
+        gram     the matrix that the problems were solved on
+        fits     coefficients, of whatever solver
+        support  of a linear kernel about the mean: the coefficients as stored
+
+    Returns the fits with upper bounds of violation and gap. A problem that its solver ended with "tol"
+    and that misses the goal ends with "gap" if its computed gap does, or else with "rounding".
+    """
+    certifier: _Certifier = (
+        _ValueCertifier(data, gram) if support is None else _WeightCertifier(data, support)
+    )
+    if isinstance(fits, StackedFits):
+        return CertifiedFits(*certifier.certify(slice(0, len(fits)), fits))
+    done: list[SvmFit] = []
+    intercepts = []
+    for part in row_blocks(len(fits), rows_that_fit(len(fits[0].rows), ROWS_AT_ONCE)):
+        group, stored = certifier.certify(part, StackedFits.of(fits[part]))
+        done.extend(group)
+        intercepts.append(stored)
+    return CertifiedFits(done, np.concatenate(intercepts))
+
+
+class _ValueCertifier:
+    """Certificates from the kernel values that the solver used, refined where that is not enough."""
+
+    def __init__(self, data: SolvedData, gram: Gram) -> None:
+        self.data, self.gram = data, gram
+        self.bounds = ValueErrors.of(data.kernel, data.X, np.dtype(gram.dtype))
+        diagonal = as_numpy(gram.diagonal())
+        if data.kernel.positive_semidefinite:
+            self.roots = np.sqrt(np.maximum(diagonal, 0.0))
+            return
+        largest = float(np.abs(diagonal).max())
+        if isinstance(gram, HeldMatrix):
+            largest = max(largest, float(gram.matrix.max()), -float(gram.matrix.min()))
+        self.roots = np.full(len(diagonal), np.sqrt(largest))
+
+    def certify(self, problems: slice, fits: StackedFits) -> tuple[StackedFits, Vector]:
+        """Some problems, certified, and their intercepts."""
+        data, roots = self.data.some(problems), self.roots[fits.rows]
+        scores = KnownScores(
+            fits.errors + fits.y,
+            self._errors(self.bounds, fits, roots) + drift(fits, roots),
+            fits.intercepts,
+            roots,
+            np.zeros(len(fits)),
+        )
+        found = certify(fits, scores, totals=data.totals, scales=data.scales)
+        missed = data.goal.missed(found.violations, found.gaps)
+        if missed.any():
+            scores = self._refined(fits, scores, found.near & fits.of_rows(missed))
+            found = certify(fits, scores, totals=data.totals, scales=data.scales)
+            fits = fits.with_errors(scores.sums - fits.y)
+        return _with_certificate(data, fits, found), fits.intercepts
+
+    def _errors(self, bounds: ValueErrors, fits: StackedFits, roots: Vector) -> Vector:
+        """Bounds of the errors of scores that are exact sums of kernel values, (r,)."""
+        errors = bounds.share * weighted_roots(fits, roots)
+        if not bounds.slope:
+            return errors
+        squares, begin = bounds.squares[self.data.order][fits.rows], fits.starts[:-1]
+        sums = fits.of_rows(np.add.reduceat(fits.alpha, begin))
+        more = fits.of_rows(np.add.reduceat(fits.alpha * squares, begin))
+        return np.asarray(errors + bounds.slope * (squares * sums + more))
+
+    def _refined(self, fits: StackedFits, scores: KnownScores, wanted: Flags) -> KnownScores:
+        """The scores with those of some rows computed again, each in one sum of float64 values."""
+        number = fits.of_rows(np.arange(len(fits)))
+        chosen = np.unique(number[wanted])
+        used = wanted | (np.isin(number, chosen) & (fits.alpha > 0.0))
+        union = np.unique(fits.rows[used])
+        values = self._float64_values(union)
+        sums, errors = scores.sums.copy(), scores.errors.copy()
+        double = ValueErrors.of(self.data.kernel, self.data.X, np.dtype(np.float64))
+        sizes = (np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1]) + 8) * EPS
+        bounds = self._errors(double, fits, scores.roots)
+        bounds += fits.of_rows(sizes) * weighted_roots(fits, scores.roots)
+        place = np.zeros(int(union[-1]) + 1, np.int64)
+        place[union] = np.arange(len(union))
+
+        def parts() -> Iterator[tuple[Codes, Codes]]:
+            for p in chosen.tolist():
+                first, stop = fits.starts[p], fits.starts[p + 1]
+                support = first + np.flatnonzero(fits.alpha[first:stop])
+                near = first + np.flatnonzero(wanted[first:stop])
+                for part in row_blocks(len(near), max(1, VALUES_AT_ONCE // max(1, len(support)))):
+                    yield near[part], support
+
+        def compute(part: tuple[Codes, Codes]) -> None:
+            near, support = part
+            K = values(place[fits.rows[near]], place[fits.rows[support]])
+            sums[near] = K @ (fits.alpha[support] * fits.y[support])
+            errors[near] = bounds[near]
+
+        with blas_on_one_thread():
+            in_threads(compute, parts(), threads=self.data.threads)
+        return scores._replace(sums=sums, errors=errors)
+
+    def _float64_values(self, union: Codes) -> Callable[[Codes, Codes], Matrix]:
+        """What computes values of some rows and columns of the Gram."""
+        data, gram = self.data, self.gram
+        if gram.dtype == np.float64 or data.kernel.takes != "vectors":
+            return lambda rows, columns: as_numpy(gram.tile(union[rows], union[columns]))
+        source = make_source(
+            data.kernel,
+            as_numpy(data.X[like(data.order[union], data.X)]),
+            tolerance=EXACT,
+            budget=default_budget(),
+            threads=data.threads,
+        )
+        return source.tile
+
+
+class _WeightCertifier:
+    """Certificates of a linear kernel at its weights and intercepts as stored, all in float64."""
+
+    def __init__(self, data: SolvedData, support: Support) -> None:
+        self.data, X = data, as_numpy(data.X)
+        self.W, _ = centred_weights(support, X[data.order[support.rows]])
+        self.centre = X.mean(axis=0, dtype=np.float64)
+        self.Z = np.subtract(X[data.order], self.centre, dtype=np.float64)
+        self.roots = np.sqrt(np.einsum("ij,ij->i", self.Z, self.Z)) * (1.0 + X.shape[1] * EPS)
+
+    def certify(self, problems: slice, fits: StackedFits) -> tuple[StackedFits, Vector]:
+        """Some problems, certified, and the intercepts to store with the weights."""
+        W, d = np.ascontiguousarray(self.W[problems]), len(self.centre)
+        roots, sums = self.roots[fits.rows], np.empty(len(fits.rows))
+        add_products(self.Z, W, fits.rows, fits.starts, sums)
+        begin, trained = fits.starts[:-1], (fits.box > 0.0).astype(np.float64)
+        moved = np.add.reduceat(trained * (fits.errors + fits.y - sums), begin)
+        about = fits.intercepts + moved / np.add.reduceat(trained, begin)
+        shift = (W.astype(LONG) * self.centre).sum(axis=1)
+        stored = (about - shift).astype(np.float64)
+        intercepts = (stored + shift).astype(np.float64)
+        off = LONG_EPS * ((d + 2) * (np.abs(W) @ np.abs(self.centre)) + np.abs(stored))
+        wrong = (np.diff(fits.starts) + 4) * EPS * np.add.reduceat(fits.alpha * roots, begin)
+        lengths = np.sqrt(np.einsum("ij,ij->i", W, W))
+        errors = fits.of_rows(off) + roots * fits.of_rows(2.0 * wrong + (d + 4) * EPS * lengths)
+        scores = KnownScores(sums, errors, intercepts, roots, wrong)
+        data = self.data.some(problems)
+        return _with_certificate(data, fits, certify(fits, scores, scales=data.scales)), stored
+
+
+_Certifier = _ValueCertifier | _WeightCertifier
+
+
+def _with_certificate(data: SolvedData, fits: StackedFits, found: Certificate) -> StackedFits:
+    stops = fits.stops.astype("U16")
+    solved = stops == "tol"
+    far = found.computed_gaps > data.goal.gap
+    rounded = data.goal.missed(found.violations, found.gaps)
+    stops[solved & rounded] = "rounding"
+    stops[solved & far] = "gap"
+    gaps = found.gaps if data.kernel.positive_semidefinite else np.full(len(fits), np.nan)
+    return fits.with_certificates(found.violations, gaps, stops)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def add_products(Z: Matrix, W: Matrix, rows: Codes, starts: Codes, sums: Vector) -> None:
+    """Write the products of the rows of each problem with its weights."""
+    for p in range(len(W)):
+        w = W[p]
+        for i in range(starts[p], starts[p + 1]):
+            z, total = Z[rows[i]], 0.0
+            for j in range(len(w)):
+                total += w[j] * z[j]
+            sums[i] = total
