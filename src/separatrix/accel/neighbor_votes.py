@@ -10,10 +10,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 from sklearn.utils import _safe_indexing
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from threadpoolctl import threadpool_limits
 
 from separatrix.accel.dispatch import NotServed
 from separatrix.estimators.neighbor_index import NeighborIndex
@@ -23,8 +20,10 @@ from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
 
 METRICS = ("euclidean", "manhattan", "chebyshev")
-PROBE, MOST = 256, 0.2  # of so many first queries at most this share may be scikit-learn's
-LARGEST_EXACT = 2.0**53  # integers up to which float64 rounds nothing
+PROBE, MOST = (
+    256,
+    0.2,
+)  # of so many first queries of a tree at most this share may be scikit-learn's
 EPS = float(np.finfo(float).eps)
 
 
@@ -60,8 +59,9 @@ def find_rows(estimator: Any, Q: Matrix, k: int) -> Neighbors:
     index = NeighborIndex(rows, metric, expected_k=k, device="cpu", checked=True)
     width, threads = min(k + 1, len(rows)), thread_count()
     first = index.nearest(Q[:PROBE], width, threads=threads, checked=True)
-    if len(_unsure(estimator, Q[:PROBE], first, k)) > MOST * PROBE:
-        raise NotServed("many equal distances")
+    share = MOST if estimator._fit_method != "brute" else 0.0
+    if len(_unsure(estimator, Q[:PROBE], first, k)) > share * PROBE:
+        raise NotServed("equal distances")
     rest = index.nearest(Q[PROBE:], width, threads=threads, checked=True)
     return Neighbors(*(np.concatenate(parts) for parts in zip(first, rest, strict=True)))
 
@@ -72,8 +72,11 @@ def count_votes(estimator: Any, X: Any, Q: Matrix, k: int, found: Neighbors) -> 
     cells = (np.arange(len(codes))[:, None] * c + codes).ravel()
     shares: Matrix = np.bincount(cells, minlength=len(codes) * c).reshape(-1, c) / float(k)
     unsure = _unsure(estimator, Q, found, k)
-    if len(unsure):
-        shares[unsure] = _ask(estimator, X, Q, unsure)
+    if len(unsure) and estimator._fit_method == "brute":  # the others of a call decide its ties
+        raise NotServed("equal distances")
+    if len(unsure):  # each walks the tree alone
+        ask = type(estimator).predict_proba.__wrapped__
+        shares[unsure] = ask(estimator, _safe_indexing(X, unsure))
     return shares
 
 
@@ -92,28 +95,6 @@ def _unsure(estimator: Any, Q: Matrix, found: Neighbors, k: int) -> Codes:
     else:
         room = terms * EPS * far
     return np.flatnonzero(~(far - near > room))
-
-
-def _ask(estimator: Any, X: Any, Q: Matrix, unsure: Codes) -> Matrix:
-    """What scikit-learn answers for some of the samples, as it would among all of them."""
-    brute = estimator._fit_method == "brute"
-    if brute and not _is_exact(estimator, Q):  # rounding may depend on the place among the others
-        raise NotServed("equal distances")
-    chunk = get_config()["pairwise_dist_chunk_size"] * _openmp_effective_n_threads()
-    one_heap = brute and len(Q) > 4 * chunk  # sees all rows; else each thread has its own
-    with threadpool_limits(1 if one_heap else None, user_api="openmp"):
-        ask = type(estimator).predict_proba.__wrapped__
-        return np.asarray(ask(estimator, _safe_indexing(X, unsure)))
-
-
-def _is_exact(estimator: Any, Q: Matrix) -> bool:
-    """Whether no distance is rounded: integers that are not too large."""
-    largest = 0.0
-    for values in (Q, np.asarray(estimator._fit_X, np.float64)):
-        if not np.array_equal(values, np.rint(values)):
-            return False
-        largest = max(largest, float(np.abs(values).max()))
-    return Q.shape[1] * (2.0 * largest) ** 2 < LARGEST_EXACT
 
 
 def samples_as_numbers(estimator: Any, X: Any) -> Matrix:
