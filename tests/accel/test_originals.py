@@ -73,9 +73,8 @@ def test_methods_that_are_assigned_to_the_class_are_not_served(owner, name, befo
     if not before:
         accel.patch(smallest=0)
     with monkeypatch.context() as changes:
-        for home in owner.__mro__:
-            if name in vars(home):
-                changes.setattr(home, name, overriding(owner, name))
+        home = next(base for base in owner.__mro__ if name in vars(base))
+        changes.setattr(home, name, overriding(home, name))
         accel.patch(smallest=0)
         ours = answers(owner())
         accel.unpatch()

@@ -42,9 +42,12 @@ def is_original(owner: type) -> bool:
 
 
 def _is_of(function: FunctionType, base: type) -> bool:
-    """Whether a method was defined in this class, or replaced by the switch."""
+    """Whether a method was defined in this class or one above, or the switch has replaced one that was."""
+    if function.__code__.co_filename.startswith(OURS):
+        function = vars(function)["__wrapped__"]
+    names = {"", *(above.__qualname__ for above in base.__mro__)}
     home, name = function.__code__.co_filename, function.__qualname__.rpartition(".")[0]
-    return home.startswith(OURS) or (home.startswith(SKLEARN) and name in ("", base.__qualname__))
+    return home.startswith(SKLEARN) and name in names
 
 
 def _functions_of(value: Any) -> Iterator[Any]:
