@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from separatrix import accel
 from separatrix.accel import counters
+from separatrix.kernels.names import resolve_kernel
 
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS, NUMBERS = DIGITS[:500] / 16.0, NUMBERS[:500]
@@ -101,3 +102,78 @@ def test_feature_names_are_kept():
     assert list(ours.feature_names_in_) == list(frame.data.columns)
     with pytest.raises(ValueError, match="feature names"):
         ours.predict(frame.data.rename(columns=str.upper))
+
+
+def test_own_functions_as_kernels_are_called_once_and_solved_like_named_ones():
+    calls = []
+
+    def linear(A, B):
+        calls.append(A.shape)
+        return A @ B.T
+
+    def indefinite(A, B):
+        calls.append(A.shape)
+        return np.tanh(A @ B.T / 30.0)
+
+    with accel.patched(smallest=0):
+        ours, named = SVC(kernel=linear).fit(X, Y), SVC(kernel="linear").fit(X, Y)
+        assert counters.CALLS["SVC.fit"].served == 2
+        SVC(kernel=indefinite).fit(X, Y)
+    assert len(calls) == 2
+    np.testing.assert_allclose(ours.dual_coef_, named.dual_coef_, atol=1e-6)
+    np.testing.assert_array_equal(ours.predict(X), named.predict(X))
+
+
+def coefficients(model):
+    """The coefficient of each row of the training set, (n,), of two classes."""
+    alpha = np.zeros(len(X))
+    alpha[model.support_] = model.dual_coef_[0]
+    return alpha
+
+
+@pytest.mark.parametrize("tol", [1e-3, 0.1])
+@pytest.mark.parametrize(
+    "model",
+    [SVC(), SVC(C=100.0, gamma=0.3), SVC(kernel="linear", C=0.1), SVC(kernel="poly", coef0=1.0)],
+    ids=repr,
+)
+def test_scores_and_labels_differ_within_the_listed_bound(model, tol):
+    ours, theirs = both(model.set_params(tol=tol), X[::2], Y[::2])
+    values, wanted = ours.decision_function(X), theirs.decision_function(X)
+    resolved = resolve_kernel(
+        "SVC",
+        model.kernel,
+        X[::2],
+        gamma=theirs._gamma,
+        degree=model.degree,
+        coef0=float(model.coef0),
+    )
+    apart = np.abs(coefficients(ours) - coefficients(theirs)).sum()
+    bound = np.sqrt(tol * apart * resolved.diagonal(X)) + abs(ours.intercept_ - theirs.intercept_)
+    rounding = 1e-6 * np.abs(ours.dual_coef_).sum() * np.sqrt(resolved.diagonal(X).max())
+    assert (np.abs(values - wanted) <= bound + rounding).all()
+    differ = ours.predict(X) != theirs.predict(X)
+    assert (np.abs(wanted[differ]) <= (bound + rounding)[differ]).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize("data", ["two classes", "ten classes", "sparse"])
+def test_the_same_model_predicts_the_same(kernel, data):
+    A, y = (X, Y) if data == "two classes" else (DIGITS, NUMBERS)
+    A = csr_array(A) if data == "sparse" else A
+    model = SVC(kernel=kernel, C=1e3, decision_function_shape="ovo").fit(A[:200], y[:200])
+    theirs = model.predict(A), model.decision_function(A)
+    with accel.patched(smallest=0):
+        ours = model.predict(A), model.decision_function(A)
+    assert counters.CALLS["SVC.predict"].served == 1
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-9, atol=1e-9)
+
+
+def test_samples_on_the_boundary_have_libsvms_labels():
+    A, y = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]]), [0, 1, 0, 1]
+    model = SVC(gamma=0.7).fit(A, y)
+    rows = np.column_stack([np.zeros(50), np.random.default_rng(0).normal(size=50)])
+    theirs = model.predict(rows)
+    with accel.patched(smallest=0):
+        np.testing.assert_array_equal(model.predict(rows), theirs)

@@ -44,10 +44,10 @@ def dense_fit(
     if not callable(estimator.kernel):
         _fit(estimator, X, y, sample_weight, kernel)
         return
+    estimator._BaseLibSVM__Xfit = X  # as scikit-learn does
     K = estimator._compute_kernel(X)
     try:
         _fit(estimator, K, y, sample_weight, kernel)
-        estimator._BaseLibSVM__Xfit = X
     except Exception:  # the function is not called again
         vars(estimator)["_compute_kernel"] = lambda _: K
         try:
