@@ -42,7 +42,7 @@ def predict_proba(_original: Any, estimator: Any, X: Any) -> Matrix:
 def require_served(estimator: Any) -> int:
     """The number of neighbours; raises an error for parameters that are not served."""
     k = estimator.n_neighbors
-    if not isinstance(k, Integral) or not 1 <= k <= estimator.n_samples_fit_:
+    if not isinstance(k, Integral) or not 1 <= int(k) <= estimator.n_samples_fit_:
         raise NotServed("an error of scikit-learn")
     if estimator.weights != "uniform" or estimator.outputs_2d_:
         raise NotServed("weights, or several outputs")
@@ -101,7 +101,7 @@ def samples_as_numbers(estimator: Any, X: Any) -> Matrix:
     """Samples as numbers; raises an error for those that scikit-learn refuses, or warns of."""
     names = getattr(X, "columns", None)
     known = getattr(estimator, "feature_names_in_", None)
-    if (names is None) != (known is None) or (known is not None and list(names) != list(known)):
+    if [*([] if names is None else names)] != [*([] if known is None else known)]:
         raise NotServed("names of features")
     Q = np.asarray(X)
     _require_numbers(Q)

@@ -189,7 +189,8 @@ def _rounding_of(kernel: Kernel, support: Support, X: Any, vectors: Any) -> floa
     terms = X.shape[1] + len(support.rows) + 16
     value = kernel.error(largest, terms * EPS) + terms * EPS * kernel.scale(largest)
     weight = float(np.abs(support.coef).sum(axis=1).max(initial=0.0)) * 2.0
-    return 2.0 * (value * weight + EPS * float(np.abs(support.intercept).max(initial=0.0)))
+    intercept = float(np.abs(support.intercept).max(initial=0.0))
+    return float(2.0 * (value * weight + EPS * intercept))
 
 
 def _support_of(estimator: Any) -> Support:

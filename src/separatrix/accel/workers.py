@@ -88,7 +88,7 @@ def _function_of(call: Any) -> str:
     function = getattr(call[0], "function", None)
     code = getattr(function, "__code__", None)
     is_original = code is not None and code.co_filename == sys.modules[VALIDATION].__file__
-    return str(function.__name__) if is_original else ""
+    return str(getattr(function, "__name__", "")) if is_original else ""
 
 
 def _is_here(parallel: Any) -> bool:
