@@ -1,10 +1,13 @@
 """The promise of the switch: no new error, no changed answer, nor one of what a program does later."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import (
     GridSearchCV,
     ShuffleSplit,
@@ -66,6 +69,23 @@ def test_numbers_that_a_program_draws_later_are_the_same(name):
         DRAWING[name]()
         drawn.append(np.random.random_sample(3).tolist())  # noqa: NPY002
     assert drawn[0] == drawn[1]
+
+
+def test_numbers_that_another_thread_draws_meanwhile_are_drawn_once():
+    numbers, done = [], threading.Event()
+
+    def draw():
+        while not done.is_set():
+            numbers.append(np.random.random_sample())  # noqa: NPY002
+
+    thread = threading.Thread(target=draw)
+    with accel.patched(smallest=0):
+        thread.start()
+        GridSearchCV(PIPE, {"svc__C": [1, 2]}, cv=3).fit(X, Y)
+        GridSearchCV(make_pipeline(StandardScaler(), RidgeClassifier()), {}, cv=3).fit(X, Y)
+        done.set()
+        thread.join()
+    assert len(set(numbers)) == len(numbers)
 
 
 @pytest.mark.parametrize(

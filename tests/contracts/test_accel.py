@@ -10,11 +10,11 @@ SERVED = [  # modules of which tests reach separatrix
     "svm.tests.test_svm",
     "svm.tests.test_sparse",
     "neighbors.tests.test_neighbors",
-    "tests.test_calibration",
     "model_selection.tests.test_search",
     "model_selection.tests.test_validation",
 ]
 OTHERS = [
+    "tests.test_calibration",
     "neighbors.tests.test_neighbors_pipeline",
     "linear_model.tests.test_logistic",
     "tests.test_discriminant_analysis",

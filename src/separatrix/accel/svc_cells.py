@@ -32,6 +32,7 @@ from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
+MATRICES = 12  # bytes for a pair of samples: products, kernel values, and half of one more
 BESIDES = 64 * MEBIBYTE  # of scores and labels of all cells
 
 
@@ -120,7 +121,7 @@ def _require_room(samples: SearchSamples) -> int:
     room = int(min(cell.model.cache_size for cell in samples.cells) * MEBIBYTE)
     rows, cells, k = len(samples.rows), samples.cells, len(samples.classes)
     held = sum(len(cell.fold.wanted) for cell in cells) * (k * (k - 1) // 2 + 1)  # scores, labels
-    if 8 * rows * rows > room or 8 * held > BESIDES:
+    if MATRICES * rows * rows > room or 8 * held > BESIDES:
         raise NotServed("much memory")
     return room
 
