@@ -6,11 +6,8 @@ from separatrix import accel
 from separatrix.accel import counters
 
 
-@pytest.fixture
-def all_served(monkeypatch):
-    """Calls are served however small they are; counted from 0; the switch is off again afterwards."""
-    monkeypatch.setattr("separatrix.accel.dispatch.is_worth_it", lambda seconds, worth: True)
-    monkeypatch.setattr("separatrix.accel.dispatch.LOADING", 0.0)
+@pytest.fixture(autouse=True)
+def _off_again():
     counters.reset()
     yield
     accel.unpatch()

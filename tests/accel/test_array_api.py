@@ -12,25 +12,18 @@ import sys, warnings
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 from separatrix import accel
-from separatrix.accel import dispatch
 
 warnings.simplefilter("ignore")
-dispatch.is_worth_it = lambda seconds, worth: True
-dispatch.LOADING = 0.0
 library = __import__(sys.argv[1])
 X, y = make_classification(300, 6, random_state=0)
 X, y = library.asarray(X), library.asarray(y)
 near = KNeighborsClassifier()
 models = [
-    LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(), GaussianNB(), LogisticRegression(),
-    RidgeClassifier(), LinearSVC(), near, GridSearchCV(near, {"n_neighbors": [1, 2]}, cv=2),
+    near, GridSearchCV(near, {"n_neighbors": [1, 2]}, cv=2),
     SVC(), GridSearchCV(SVC(), {"C": [1, 2]}, cv=2),
 ]
 
@@ -47,7 +40,7 @@ def outcome(model, dispatched):
 for model in models:
     for dispatched in (True, False):
         plain = outcome(model, dispatched)
-        with accel.patched():
+        with accel.patched(smallest=0):
             switched = outcome(model, dispatched)
         print("same" if plain == switched else (model, dispatched, plain, switched))
 """
@@ -67,4 +60,4 @@ def test_arrays_of_other_libraries_are_answered_as_without_the_switch(library, t
         cwd=tmp_path,
         env={**os.environ, "SCIPY_ARRAY_API": "1"},
     )
-    assert found.stdout.split("\n") == ["same"] * 20 + [""], found.stderr
+    assert found.stdout.split("\n") == ["same"] * 8 + [""], found.stderr

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 def test_shap_explains_linear_models_and_any_function():
     shap = pytest.importorskip("shap")
-    with accel.patched(fallback=False):
+    with accel.patched(smallest=0):
         model = LogisticRegression().fit(X, Y)
         linear = shap.LinearExplainer(model, X).shap_values(X[:5])
         near = KNeighborsClassifier().fit(X, Y)
@@ -40,13 +40,13 @@ def test_imbalanced_learn_resamples_by_neighbours():
         return pipeline.make_pipeline(smote, SVC()).fit(X[rare], Y[rare]).predict(X)
 
     wanted = fit()
-    with accel.patched(fallback=False):
+    with accel.patched(smallest=0):
         assert np.mean(fit() == wanted) > 0.99
 
 
 def test_skops_writes_a_card():
     card = pytest.importorskip("skops.card")
-    with accel.patched(fallback=False):
+    with accel.patched(smallest=0):
         model = SVC(C=2.0).fit(X, Y)
     written = card.Card(model).render()
     assert "Hyperparameters" in written

@@ -21,7 +21,7 @@ X = scale(FRAME)
 
 @pytest.fixture(autouse=True)
 def _switched():
-    with accel.patched(fallback=False):
+    with accel.patched(smallest=0):
         yield
 
 

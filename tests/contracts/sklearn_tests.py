@@ -48,7 +48,7 @@ def run(modules: list[str], mode: str, chosen: str = "") -> Outcomes:
     """The tests of some modules; mode "off" is scikit-learn alone."""
     found = Outcomes()
     if mode != "off":
-        accel.patch(fallback=mode == "fallback")
+        accel.patch(smallest=0)
     only = ["-k", chosen] if chosen else []
     names = [f"sklearn.{module}" for module in modules]
     pytest.main([*QUIET, *only, "--pyargs", *names], plugins=[found])
@@ -59,7 +59,7 @@ def main() -> None:
     """Run the modules that the command line names."""
     parser = argparse.ArgumentParser()
     parser.add_argument("modules", nargs="+")
-    parser.add_argument("--mode", choices=("off", "strict", "fallback"), default="strict")
+    parser.add_argument("--mode", choices=("on", "off"), default="on")
     parser.add_argument("-k", default="")
     given = parser.parse_args()
     found = run(given.modules, given.mode, given.k)

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 
 from separatrix import LinearDiscriminantAnalysis, compare
 from separatrix.data.splits import stratified_folds
@@ -45,6 +48,41 @@ def test_a_trial_with_shared_preprocessing_is_the_trial_without(samples):
             for name in ("on_train", "on_test", "probabilities", "scores"):
                 np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
             assert one.settings == other.settings
+
+
+class InPlace(NearestCentroid):
+    """Works in place, as LinearRegression(copy_X=False) may."""
+
+    def fit(self, X, y):
+        _scale(X)
+        return super().fit(X, y)
+
+    def predict(self, X):
+        _scale(X)
+        return super().predict(X)
+
+
+def _scale(X):
+    values = X.data if issparse(X) else X
+    values *= -3.0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_models_that_work_in_place_leave_the_samples_of_others_alone(samples, sparse):
+    X, y = samples
+    scale = MaxAbsScaler() if sparse else StandardScaler()
+    X = csr_array(X) if sparse else X
+    shared, classes = SharedPreprocessing(), np.unique(y)
+    split = stratified_folds(y, folds=3, repeats=1, seed=0)[0]
+    model = Pipeline([("scale", scale), ("model", InPlace())])
+    trials = [fit_and_score(model, X, y, split, classes, shared) for _ in range(3)]
+    apart = clone(scale)
+    fitted = InPlace().fit(apart.fit_transform(X[split.train]), y[split.train])
+    for trial in trials:
+        np.testing.assert_array_equal(trial.on_test, fitted.predict(apart.transform(X[split.test])))
+        np.testing.assert_array_equal(
+            trial.on_train, fitted.predict(apart.transform(X[split.train]))
+        )
 
 
 def test_equal_steps_are_fitted_once_for_each_split(samples):

@@ -12,18 +12,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from separatrix.accel.counters import report
-from separatrix.accel.switch import is_patched, patch, unpatch
+from separatrix.accel.switch import install, is_patched, patch, uninstall, unpatch
+from separatrix.accel.switch_state import SETTINGS, SMALLEST
 
-__all__ = ["is_patched", "patch", "patched", "report", "unpatch"]
+__all__ = ["install", "is_patched", "patch", "patched", "report", "uninstall", "unpatch"]
 
 
 @contextmanager
-def patched(*, fallback: bool = True) -> Iterator[None]:
+def patched(*, smallest: float = SMALLEST) -> Iterator[None]:
     """Patch scikit-learn for the duration of a `with` block.
 
     Parameters
     ----------
-    fallback
+    smallest
         As in `patch`.
 
     Examples
@@ -33,11 +34,12 @@ def patched(*, fallback: bool = True) -> Iterator[None]:
     ...     accel.is_patched()
     True
     """
-    before = is_patched()
-    patch(fallback=fallback)
+    before, earlier = is_patched(), SETTINGS.smallest
+    patch(smallest=smallest)
     try:
         yield
     finally:
+        SETTINGS.smallest = earlier
         if not before:
             unpatch()
 

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.accel.dispatch import NotServed
-from separatrix.accel.searches import Solved, find_candidates, give_methods, may_be_served, serve
+from separatrix.accel.searches import Solved, give_methods, serve
 
-NAMES = ("predict", "decision_function", "predict_proba")
+METHODS = {
+    "SVC": ("predict", "decision_function"),
+    "KNeighborsClassifier": ("predict", "predict_proba"),
+}
 
 
-def serve_predictions(calls: list[Any], workers: float, in_process: bool) -> list[Any]:
-    """The predictions of each call, None where scikit-learn is to compute them."""
+def serve_predictions(calls: list[Any], *, draws: bool) -> list[Any] | None:
+    """The predictions of each call, or None if scikit-learn is to compute all of them."""
     if not all(len(args) == 7 and not more for _, args, more in calls):  # of another version
-        return [None] * len(calls)
+        return None
     as_search = [_as_search(*call) for call in calls]
-    if not all(may_be_served(call) and call[2]["method"] in NAMES for call in as_search):
-        return [None] * len(calls)
-    candidates = find_candidates(as_search)
-    return serve(as_search, candidates, workers, in_process=in_process, answer=_predict_solved)
+    estimator, method = calls[0][1][0], calls[0][1][6]
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if method not in METHODS.get(type(last).__name__, ()):
+        return None
+    return serve(as_search, draws=draws, answer=_predict_solved)
 
 
 def _as_search(function: Any, args: Any, _more: Any) -> Any:
@@ -35,10 +38,6 @@ def _as_search(function: Any, args: Any, _more: Any) -> Any:
 def _predict_solved(call: Any, solved: Solved) -> Any:
     """The predictions of a call whose model is solved: scikit-learn asks for them by row numbers."""
     function, (estimator, _, y), options = call
-    method = options["method"]
-    if method == "decision_function" and solved.scores is None:
-        raise NotServed("scores of neighbours")
-    if method == "predict_proba" and solved.shares is None:
-        raise NotServed("probabilities")
     rows = give_methods(estimator, solved)
-    return function.function(estimator, rows, y, options["train"], options["test"], {}, method)
+    train, test, method = options["train"], options["test"], options["method"]
+    return function.function(estimator, rows, y, train, test, {}, method)

@@ -1,12 +1,14 @@
 """Pipelines in a search: the steps before the last one are fitted once for each fold, not each candidate.
 
 scikit-learn's own function fits and scores the last step, whatever it is, in the order of the calls; what
-the other steps make of the samples is looked up by row numbers.
+the other steps make of the samples is looked up by row numbers. Each last step gets a copy of its own, so
+that it may work in place.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from copy import deepcopy
 from time import perf_counter
 from typing import Any
 
@@ -14,13 +16,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing
 
 from separatrix.accel.counters import count_fallback, count_served
 from separatrix.accel.dispatch import NotServed, reason_of
-from separatrix.accel.searches import Candidate, Cell, cells_of, transform_by, without_draws
+from separatrix.accel.searches import Cell, cells_of, transform_by
 
-LARGEST = 2**30  # bytes of transformed samples that a search holds
+LARGEST = 2**26  # bytes of transformed samples that a search holds besides what scikit-learn does
 LABEL = "steps in a search"
 
 
@@ -29,13 +31,10 @@ class TransformedFold(TransformerMixin, BaseEstimator):
 
     def __init__(self, X: Any, y: Any, cell: Cell) -> None:
         start = perf_counter()
-        self.train, self.test = cell.fold.train, cell.fold.test
-        self.X, self.steps = X, clone(cell.steps)
-        labels = None if y is None else _safe_indexing(y, self.train)
-        with without_draws():
-            self.learned = self.steps.fit_transform(_safe_indexing(X, self.train), labels)
-            self.tested = transform_by(self.steps, _safe_indexing(X, self.test))
-        self.again: Any = None  # the training samples, transformed as others are
+        self.X, self.test, self.steps = X, cell.fold.test, clone(cell.steps)
+        labels = None if y is None else _safe_indexing(y, cell.fold.train)
+        self.learned = self.steps.fit_transform(_safe_indexing(X, cell.fold.train), labels)
+        self.tested = transform_by(self.steps, _safe_indexing(X, self.test))
         self.seconds = perf_counter() - start
 
     def fit(self, _rows: Any, _y: Any = None) -> TransformedFold:
@@ -44,17 +43,13 @@ class TransformedFold(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, _rows: Any, _y: Any = None, **_more: Any) -> Any:
         """The training samples as the last step learns from them."""
-        return self.learned
+        return deepcopy(self.learned)
 
     def transform(self, rows: Any) -> Any:
-        """Samples of the test, or of the training, as the last step sees them."""
+        """Samples as the last step sees them."""
         if np.array_equal(rows[:, 0], self.test):
-            return self.tested
-        if not np.array_equal(rows[:, 0], self.train):
-            raise NotServed("scores of other samples")
-        if self.again is None:
-            self.again = transform_by(self.steps, _safe_indexing(self.X, self.train))
-        return self.again
+            return deepcopy(self.tested)
+        return transform_by(self.steps, _safe_indexing(self.X, rows[:, 0]))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -65,68 +60,43 @@ class TransformedFold(TransformerMixin, BaseEstimator):
         return _bytes_of(self.learned) + _bytes_of(self.tested)
 
 
-def share_steps(calls: list[Any], candidates: list[Candidate], answers: list[Any]) -> list[Any]:
-    """The answers of a search, with those of calls that have steps in common."""
-    left = [number for number, answer in enumerate(answers) if answer is None]
-    if not left or any(type(calls[number][1][0]) is not Pipeline for number in left):
-        return answers
-    start = perf_counter()
+def share_steps(calls: list[Any]) -> list[Any] | None:
+    """The results of calls that have steps in common, or None if scikit-learn is to compute them."""
     try:
-        cells = _sharing_cells(calls, candidates, left)
-        found, saved = _run(calls, cells)
-    except LookupError:
-        return answers  # nothing in common
+        cells = cells_of(calls)
+        folds = _fit_folds(calls, cells)
     except Exception as error:
-        count_fallback(LABEL, 0.0, reason_of(error))
-        return answers
-    seconds = perf_counter() - start
-    count_served(LABEL, seconds, seconds + saved, len(found))
-    return [found.get(number, answer) for number, answer in enumerate(answers)]
-
-
-def _sharing_cells(calls: list[Any], candidates: list[Candidate], left: list[int]) -> list[Cell]:
-    """What the calls ask for; raises an error if steps cannot be shared, or are all different."""
-    estimator = calls[left[0]][1][0]
-    if len(estimator.steps) < 2 or len(left) < 2:
-        raise LookupError
-    cells = cells_of(calls, candidates, left)
-    if len({(cell.before, cell.fold) for cell in cells}) == len(cells):
-        raise LookupError
-    for number in left:
-        own, options = calls[number][1][0], calls[number][2]
-        if own.memory is not None or own.verbose or options["verbose"] > 1:
-            raise NotServed("memory or verbose of a pipeline")
-        if get_tags(own).input_tags.pairwise:
-            raise NotServed("precomputed samples")
-    return cells
-
-
-def _run(calls: list[Any], cells: list[Cell]) -> tuple[dict[int, Any], float]:
-    """The result of each cell, and the seconds saved."""
+        count_fallback(LABEL, reason_of(error))
+        return None
     uses = Counter((cell.before, cell.fold) for cell in cells)
-    folds: dict[Any, TransformedFold] = {}
-    found = {}
-    for cell in cells:
-        function, (estimator, X, y), options = calls[cell.number]
+    results = []
+    for cell, (function, (estimator, X, y), options) in zip(cells, calls, strict=True):
         key = cell.before, cell.fold
-        fold = folds.get(key)
-        if fold is None:
-            fold = folds[key] = TransformedFold(X, y, cell)
-            if fold.size * len(uses) > LARGEST:
-                raise NotServed("much memory")
-        name = estimator.steps[-1][0]
         rows = np.arange(X.shape[0] if hasattr(X, "shape") else len(X))[:, None]
-        short = Pipeline([("steps before", fold), (name, clone(cell.model))])
-        result = function.function(
-            short, rows, y, **{**options, "parameters": None, "error_score": "raise"}
-        )
+        last = estimator.steps[-1][0], clone(cell.model)
+        short = Pipeline([("steps before", folds[key]), last])
+        result = function.function(short, rows, y, **{**options, "parameters": None})
         if "parameters" in result:
             result["parameters"] = options["parameters"]
         if "fit_time" in result:
-            result["fit_time"] += fold.seconds / uses[key]
-        found[cell.number] = result
-    saved = sum((uses[key] - 1) * fold.seconds for key, fold in folds.items())
-    return found, saved
+            result["fit_time"] += folds[key].seconds / uses[key]
+        results.append(result)
+    count_served(LABEL, len(calls))
+    return results
+
+
+def _fit_folds(calls: list[Any], cells: list[Cell]) -> dict[Any, TransformedFold]:
+    """The steps of each fold; raises an error if there is nothing to share, or no room for it."""
+    _, (_, X, y), _ = calls[0]
+    first = {(cell.before, cell.fold): cell for cell in cells}
+    if len(first) == len(cells) or any(not len(cell.steps or ()) for cell in cells):
+        raise NotServed("nothing in common")
+    folds: dict[Any, TransformedFold] = {}
+    for key, cell in first.items():
+        folds[key] = TransformedFold(X, y, cell)
+        if folds[key].size * len(first) > LARGEST:
+            raise NotServed("much memory")
+    return folds
 
 
 def _bytes_of(samples: Any) -> int:

@@ -1,4 +1,4 @@
-"""SVC and NuSVC: what LIBSVM does inside of them, over one shared Gram matrix.
+"""SVC: what LIBSVM does inside of it, over one shared Gram matrix.
 
 A fitted model has all the attributes that LIBSVM would have set, in its layout, so that scikit-learn's
 own code reads it, pickled or not, with or without the switch. For two classes LIBSVM's coefficients and
@@ -9,60 +9,60 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils._sparse import _align_api_if_sparse
 
-from separatrix.accel.dispatch import NotServed, prefer_sklearn
+from separatrix.accel.dispatch import NotServed
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.prepare import Training, generator
 from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.support_scores import score_samples, score_tolerance
-from separatrix.estimators.base.svc_fit import SvcState, solve_svc
-from separatrix.estimators.nu_svc import NuSVC
+from separatrix.estimators.base.support_scores import score_samples
+from separatrix.estimators.base.svc_fit import EXACT, SvcState, solve_svc
 from separatrix.estimators.svc import SVC
+from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.build import kernel_blocks
 from separatrix.kernels.names import resolve_kernel
-from separatrix.kernels.prepared import TOLERANCE
+from separatrix.kernels.vector_kernels import squared_norms
 from separatrix.runtime.device import as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.solvers.svm.stacked import FitNumbers
-from separatrix.types import Codes, Matrix, Vector
+from separatrix.types import Matrix, Vector
 
-MODELS: dict[int, Any] = {0: SVC, 1: NuSVC}  # by LIBSVM's number
-LANCZOS_STEPS = 20
-
-_SUPPORTS: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Support, Any]] = WeakKeyDictionary()
+EPS = float(np.finfo(float).eps)
+DEFINITE = 1e-9  # share of the largest diagonal value that rounding may take from an eigenvalue
 
 
 def dense_fit(
-    estimator: Any, X: Any, y: Vector, sample_weight: Vector, solver_type: int, kernel: str, *,
-    random_seed: int,
+    original: Any, estimator: Any, X: Any, y: Vector, sample_weight: Vector, solver_type: int,
+    kernel: str, *, random_seed: int,
 ) -> None:  # fmt: skip
     """`BaseLibSVM._dense_fit`: set what LIBSVM learns from checked samples and class codes."""
-    if callable(estimator.kernel):
-        prefer_sklearn("callable kernel")
-        estimator._BaseLibSVM__Xfit = X
-        X = estimator._compute_kernel(X)
-        if X.shape[0] != X.shape[1]:
-            raise ValueError("X.shape[0] should be equal to X.shape[1]")
-    state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
-    _keep(estimator, X, state, kernel == "precomputed")
-    estimator._warn_from_fit_status()
+    if not callable(estimator.kernel):
+        _fit(estimator, X, y, sample_weight, kernel)
+        return
+    estimator._BaseLibSVM__Xfit = X  # as scikit-learn does
+    K = estimator._compute_kernel(X)
+    try:
+        _fit(estimator, K, y, sample_weight, kernel)
+    except Exception:  # the function is not called again
+        vars(estimator)["_compute_kernel"] = lambda _: K
+        try:
+            original(estimator, X, y, sample_weight, solver_type, kernel, random_seed=random_seed)
+        finally:
+            del vars(estimator)["_compute_kernel"]
 
 
 def sparse_fit(
-    estimator: Any, X: Any, y: Vector, sample_weight: Vector, solver_type: int, kernel: str, *,
-    random_seed: int,
+    _original: Any, estimator: Any, X: Any, y: Vector, sample_weight: Vector, _solver_type: int,
+    kernel: str, **_seed: Any,
 ) -> None:  # fmt: skip
     """`BaseLibSVM._sparse_fit`."""
     X.sort_indices()
-    state = _solve(estimator, X, y, sample_weight, solver_type, kernel, random_seed)
-    _keep(estimator, X, state, False)
+    _fit(estimator, X, y, sample_weight, kernel)
     coef = estimator.dual_coef_
     rows, columns = coef.shape
     estimator.dual_coef_ = _align_api_if_sparse(  # all entries are stored, as LIBSVM needs them
@@ -72,194 +72,137 @@ def sparse_fit(
         )
     )
     estimator.support_vectors_ = _align_api_if_sparse(X[estimator.support_])
-    estimator._warn_from_fit_status()
 
 
-def dense_predict(estimator: Any, X: Any) -> Vector:
-    """`BaseLibSVM._dense_predict`: class codes of checked samples, as floats."""
-    if callable(estimator.kernel):
-        prefer_sklearn("callable kernel")
-        X = estimator._compute_kernel(X)
-        if X.shape[1] != estimator.shape_fit_[0]:
-            raise NotServed("shape of the kernel matrix")
-    return _predict(estimator, X)
+def predict(_original: Any, estimator: Any, X: Any) -> Vector:
+    """`BaseLibSVM._dense_predict` and `_sparse_predict`: class codes of checked samples, as floats."""
+    S, k = _scores(estimator, X), len(estimator.classes_)
+    codes = np.where(S[:, 0] > 0, 0, 1) if k == 2 else as_numpy(vote(S, k, "ovo"))
+    return codes.astype(np.float64)
 
 
-def sparse_predict(estimator: Any, X: Any) -> Vector:
-    """`BaseLibSVM._sparse_predict`."""
-    return _predict(estimator, X)
-
-
-def dense_decision_function(estimator: Any, X: Any) -> Matrix:
-    """`BaseLibSVM._dense_decision_function`: LIBSVM's scores, (m, p), of samples or kernel values."""
+def decision_function(_original: Any, estimator: Any, X: Any) -> Matrix:
+    """`BaseLibSVM._dense_decision_function` and `_sparse_...`: LIBSVM's scores, (m, p)."""
     return _scores(estimator, X)
 
 
-def sparse_decision_function(estimator: Any, X: Any) -> Matrix:
-    """`BaseLibSVM._sparse_decision_function`."""
-    return _scores(estimator, X)
+def require_definite(kernel: str, coef0: float) -> None:
+    """Leave kernels to scikit-learn whose problems have several solutions: each solver finds its own."""
+    if kernel == "sigmoid" or (kernel == "poly" and coef0 < 0):
+        raise NotServed("an indefinite kernel")
 
 
-def _solve(
-    estimator: Any, X: Any, y: Vector, sample_weight: Vector, solver_type: int, kernel: str,
-    random_seed: int,
-) -> SvcState:  # fmt: skip
-    """The solution, in the order of the classes."""
-    if estimator._effective_probability:
-        prefer_sklearn("probability=True")
-    if estimator.max_iter != -1:
-        prefer_sklearn("max_iter")
-    if is_indefinite(kernel, estimator.coef0) or (
-        kernel == "precomputed" and _is_indefinite_matrix(X)
-    ):
-        prefer_sklearn("an indefinite kernel")
-    codes = y.astype(np.intp)
+def is_definite(K: Matrix) -> bool:
+    """Whether a matrix of kernel values, (n, n), is symmetric without clearly negative eigenvalues."""
+    largest = float(np.abs(np.diagonal(K)).max(initial=0.0))
+    if K.shape[0] != K.shape[1] or not np.allclose(K, K.T, rtol=1e-6, atol=1e-9 * largest):
+        return False
+    shifted = np.array(K, dtype=np.float64)
+    shifted.flat[:: len(K) + 1] += DEFINITE * len(K) * largest + np.finfo(float).tiny
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _fit(estimator: Any, X: Any, y: Vector, sample_weight: Vector, kernel: str) -> None:
+    """Solve, and set what LIBSVM learns, before scikit-learn flips the signs of two classes."""
+    if estimator._effective_probability or estimator.max_iter != -1 or estimator.verbose:
+        raise NotServed("probability, max_iter or verbose")
+    require_definite(kernel, estimator.coef0)
+    if kernel == "precomputed" and not is_definite(X):
+        raise NotServed("an indefinite kernel")
+    codes, k = y.astype(np.intp), len(estimator.classes_)
     weights = np.maximum(sample_weight, 0.0) if len(sample_weight) else np.ones(len(codes))
-    _require_two_classes(codes, weights, len(estimator.classes_), solver_type)
-    of_class = estimator.class_weight_ if solver_type == 0 else np.ones(len(estimator.classes_))
-    train = Training(X, codes, estimator.classes_, weights, of_class[codes])
-    model = MODELS[solver_type](
-        tol=estimator.tol,
-        max_iter=estimator.max_iter,
-        calibration="platt" if estimator._effective_probability else None,
-        random_state=random_seed,
-        **({"C": estimator.C, "stop": LIBSVM} if solver_type == 0 else {"nu": estimator.nu}),
-    )
-    made = resolve_kernel(
-        type(estimator).__name__,
-        kernel,
-        X,
-        gamma=estimator._gamma,
-        degree=estimator.degree,
-        coef0=float(estimator.coef0),
-    )
+    if len(np.unique(codes[weights > 0])) < k:
+        raise NotServed("weights that leave out a class")
+    train = Training(X, codes, estimator.classes_, weights, estimator.class_weight_[codes])
+    state = _solve(estimator, train, kernel)
+    support, fits = state.support, FitNumbers.of(state.fits)
+    if np.any(fits.stops != "tol"):
+        raise NotServed("missed its tolerance")
+    sign = -1.0 if k == 2 else 1.0
+    estimator.support_ = state.order[support.rows].astype(np.int32)
+    precomputed = kernel == "precomputed"
+    estimator.support_vectors_ = np.empty((0, 0)) if precomputed else X[estimator.support_]
+    estimator._n_support = np.diff(support.cuts).astype(np.int32)
+    estimator.dual_coef_ = np.ascontiguousarray(sign * support.coef)
+    estimator.intercept_ = sign * support.intercept
+    estimator._probA = estimator._probB = np.empty(0)
+    estimator.fit_status_ = 0
+    estimator._num_iter = fits.steps.astype(np.int32)
+
+
+def _solve(estimator: Any, train: Training, kernel: str) -> SvcState:
+    """The solution, in the order of the classes, within the memory that LIBSVM may take for its cache."""
+    model = SVC(tol=estimator.tol, C=estimator.C, stop=LIBSVM, cache_size=estimator.cache_size)
+    resolved = _kernel_of(estimator, kernel, train.X)
     solve = partial(
         solve_svc,
-        kernel=made,
+        kernel=resolved,
         train=train,
         options=model._options(),
         last_fits=(),
         random=partial(generator, model),
         monitor=FitMonitor(),
     )
-    state = run_on(model._training_policy(X, made), solve)
-    if np.any(FitNumbers.of(state.fits).stops != "tol"):
-        prefer_sklearn("missed its tolerance")
+    state: SvcState = run_on(model._training_policy(train.X, resolved), solve)
     return state
 
 
-def is_indefinite(kernel: str, coef0: float) -> bool:
-    """Whether a kernel has several solutions, of which each solver finds its own."""
-    return kernel == "sigmoid" or (kernel == "poly" and coef0 < 0)
-
-
-def _is_indefinite_matrix(K: Matrix) -> bool:
-    """Whether a matrix of kernel values, (n, n), is asymmetric or has clearly negative eigenvalues.
-
-    Lanczos' method finds the extreme ones in a few products.
-    """
-    if K.shape[0] != K.shape[1] or not np.allclose(K, K.T, rtol=1e-6, atol=1e-9):
-        return True
-    basis = [np.random.default_rng(0).normal(size=len(K))]
-    basis[0] /= np.linalg.norm(basis[0])
-    for _ in range(min(LANCZOS_STEPS, len(K))):
-        Q = np.stack(basis, axis=1)
-        rest = K @ basis[-1]
-        rest -= Q @ (Q.T @ rest)
-        rest -= Q @ (Q.T @ rest)
-        length = np.linalg.norm(rest)
-        if length <= 1e-10 * np.abs(K).max():
-            break
-        basis.append(rest / length)
-    Q = np.stack(basis, axis=1)
-    found = np.linalg.eigvalsh(Q.T @ (K @ Q))
-    return bool(found[0] < -1e-6 * max(found[-1], 0.0))
-
-
-def _require_two_classes(codes: Codes, weights: Vector, n_classes: int, solver_type: int) -> None:
-    """LIBSVM's errors for weights that leave fewer than two classes."""
-    left = np.count_nonzero(np.bincount(codes[weights > 0], minlength=n_classes))
-    if left == 0:
-        raise ValueError("Invalid input - all samples have zero or negative weights.")
-    if left == 1:
-        raise ValueError(
-            "specified nu is infeasible"
-            if solver_type == 1
-            else "Invalid input - all samples with positive weights belong to the same class."
-        )
-    if left < n_classes:
-        prefer_sklearn("weights that leave out a class")
-
-
-def _keep(estimator: Any, X: Any, state: SvcState, precomputed: bool) -> None:
-    """Set what LIBSVM learns, before scikit-learn flips the signs of two classes."""
-    support, fits = state.support, FitNumbers.of(state.fits)
-    sign = -1.0 if len(estimator.classes_) == 2 else 1.0
-    estimator.support_ = state.order[support.rows].astype(np.int32)
-    estimator.support_vectors_ = np.empty((0, 0)) if precomputed else X[estimator.support_]
-    estimator._n_support = np.diff(support.cuts).astype(np.int32)
-    estimator.dual_coef_ = np.ascontiguousarray(sign * support.coef)
-    estimator.intercept_ = sign * support.intercept
-    estimator._probA = estimator._probB = np.empty(0)
-    if state.calibration is not None:  # the probability of the first class, not of the second
-        estimator._probA, offset = state.calibration.slopes.T.copy()
-        estimator._probB = sign * offset
-    estimator.fit_status_ = int(np.any(fits.stops != "tol"))
-    estimator._num_iter = fits.steps.astype(np.int32)
-
-
-def _predict(estimator: Any, X: Any) -> Vector:
-    S = _scores(estimator, X)
-    k = len(estimator.classes_)
-    codes = np.where(S[:, 0] > 0, 0, 1) if k == 2 else as_numpy(vote(S, k, "ovo"))
-    return codes.astype(np.float64)
+def _kernel_of(estimator: Any, kernel: str, X: Any) -> Kernel:
+    return resolve_kernel(
+        "SVC",
+        kernel,
+        X,
+        gamma=estimator._gamma,
+        degree=estimator.degree,
+        coef0=float(estimator.coef0),
+    )
 
 
 def _scores(estimator: Any, X: Any) -> Matrix:
-    """LIBSVM's scores, (m, p)."""
-    precomputed = callable(estimator.kernel) or estimator.kernel == "precomputed"
-    n_support = int(np.sum(estimator._n_support))
-    support, vectors, kernel = _support(estimator, precomputed)
-    if not n_support:
-        return np.tile(support.intercept, (X.shape[0], 1))
-    if precomputed:
-        return np.asarray(support.scores(np.asarray(X, np.float64)[:, estimator.support_]))
-    tolerance = score_tolerance(kernel, support, vectors, min(estimator.tol, TOLERANCE))
-    options: dict[str, Any] = {"tolerance": tolerance, "threads": thread_count()}
+    """LIBSVM's scores, (m, p); by LIBSVM itself where rounding could decide a vote."""
+    if callable(estimator.kernel) or estimator.kernel == "precomputed":
+        raise NotServed("kernel values")
+    support, vectors = _support_of(estimator), estimator.support_vectors_
+    kernel = _kernel_of(estimator, estimator.kernel, vectors)
+    options: dict[str, Any] = {"tolerance": EXACT, "threads": thread_count()}
     parts = score_samples(kernel, support, vectors, X, lambda S: S, **options)
     if parts is None:
         blocks = kernel_blocks(kernel, X, vectors, memory=None, **options)
         parts = [as_numpy(support.scores(K)) for _, K in blocks]
-    return np.concatenate(parts)
+    S = np.concatenate(parts)
+    bound = _rounding_of(kernel, support, X, vectors)
+    unsure = np.flatnonzero(~(np.abs(S) > bound).all(axis=1))
+    if len(unsure):
+        form = "sparse" if issparse(X) else "dense"
+        ask = getattr(type(estimator), f"_{form}_decision_function").__wrapped__
+        S[unsure] = np.reshape(ask(estimator, X[unsure]), (len(unsure), -1))
+    return S
 
 
-def _support(estimator: Any, precomputed: bool) -> tuple[Support, Any, Any]:
-    """The support of a model as its attributes are now; kept while they are the same objects."""
-    coef, sparse = estimator._dual_coef_, issparse(estimator._dual_coef_)
-    shape = estimator.kernel, estimator._gamma, estimator.degree, estimator.coef0
-    token = (coef, estimator._intercept_, estimator.support_vectors_, estimator._n_support, *shape)
-    kept = _SUPPORTS.get(estimator)
-    if kept is not None and all(a is b for a, b in zip(kept[0], token, strict=True)):
-        return kept[1], estimator.support_vectors_, kept[2]
-    k = len(estimator.classes_)
+def _rounding_of(kernel: Kernel, support: Support, X: Any, vectors: Any) -> float:
+    """Upper bound of the rounding errors of both libraries' scores."""
+    largest = float(max(squared_norms(part).max(initial=0.0) for part in (X, vectors)))
+    terms = X.shape[1] + len(support.rows) + 16
+    value = kernel.error(largest, terms * EPS) + terms * EPS * kernel.scale(largest)
+    weight = float(np.abs(support.coef).sum(axis=1).max(initial=0.0)) * 2.0
+    intercept = float(np.abs(support.intercept).max(initial=0.0))
+    return float(2.0 * (value * weight + EPS * intercept))
+
+
+def _support_of(estimator: Any) -> Support:
+    """The support of a model as its attributes are now."""
+    coef = estimator._dual_coef_
     cuts = np.concatenate([[0], np.cumsum(estimator._n_support)]).astype(np.intp)
-    made = Support(
+    k = len(estimator.classes_)
+    return Support(
         rows=np.arange(cuts[-1]),
         classes=np.repeat(np.arange(k), estimator._n_support),
         cuts=cuts,
-        coef=np.ascontiguousarray(coef.toarray() if sparse else coef),
+        coef=np.ascontiguousarray(coef.toarray() if issparse(coef) else coef),
         intercept=estimator._intercept_.copy(),
         paired=k > 2,
     )
-    kernel = None
-    if not precomputed:
-        kernel = resolve_kernel(
-            type(estimator).__name__,
-            estimator.kernel,
-            estimator.support_vectors_,
-            gamma=estimator._gamma,
-            degree=estimator.degree,
-            coef0=float(estimator.coef0),
-        )
-    _SUPPORTS[estimator] = (token, made, kernel)
-    return made, estimator.support_vectors_, kernel

@@ -13,9 +13,9 @@ from sklearn.utils import _safe_indexing, check_array, compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.accel.dispatch import NotServed, prefer_sklearn
+from separatrix.accel.dispatch import NotServed
 from separatrix.accel.searches import Cell, Fold, Solved, transform_by
-from separatrix.accel.support_vectors import is_indefinite
+from separatrix.accel.support_vectors import require_definite
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.support import Support, class_segments, scores_of_all
 from separatrix.estimators.base.svc_path import SvcPath, solve_svc_path
@@ -24,6 +24,7 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.held import HeldGram
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
+from separatrix.runtime.blocks import MEBIBYTE
 from separatrix.runtime.device import as_numpy
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import blas_on_one_thread, in_order, thread_count
@@ -31,6 +32,8 @@ from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
+MATRICES = 12  # bytes for a pair of samples: products, kernel values, and half of one more
+BESIDES = 64 * MEBIBYTE  # of scores and labels of all cells
 
 
 class SearchSamples(NamedTuple):
@@ -69,8 +72,7 @@ def _require_served(model: Any) -> None:
         raise NotServed("probability=True")
     if model.max_iter != -1 or model.verbose:
         raise NotServed("max_iter or verbose")
-    if is_indefinite(model.kernel, model.coef0):
-        prefer_sklearn("an indefinite kernel")
+    require_definite(model.kernel, model.coef0)
 
 
 def _samples_of(
@@ -105,12 +107,23 @@ def _solve_samples(samples: SearchSamples) -> Iterator[tuple[int, Solved]]:
         by_kernel[_kernel_of(cell, samples), cell.model.tol].append(cell)
     shared = SharedProducts(
         samples.X,
+        memory=_require_room(samples),
         tolerance=min(1e-4, *(tol for _, tol in by_kernel)),
         segments=class_segments(samples.y, len(samples.classes)),
     )
     grams = shared.grams(kernel for kernel, _ in by_kernel)
     for ((_, tol), cells), gram in zip(by_kernel.items(), grams, strict=True):
         yield from _solve_kernel(samples, gram, cells, tol)
+
+
+def _require_room(samples: SearchSamples) -> int:
+    """Bytes that LIBSVM may take for its cache; raises an error if products and values need more."""
+    room = int(min(cell.model.cache_size for cell in samples.cells) * MEBIBYTE)
+    rows, cells, k = len(samples.rows), samples.cells, len(samples.classes)
+    held = sum(len(cell.fold.wanted) for cell in cells) * (k * (k - 1) // 2 + 1)  # scores, labels
+    if MATRICES * rows * rows > room or 8 * held > BESIDES:
+        raise NotServed("much memory")
+    return room
 
 
 def _kernel_of(cell: Cell, samples: SearchSamples) -> Kernel:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import chain
+from numbers import Integral
 from typing import Any
 
 from separatrix.accel.switch_state import SETTINGS
 
-STARTING = 1.0  # seconds
+VALIDATION = "sklearn.model_selection._validation"
 SCORES, PREDICTS = "_fit_and_score", "_fit_and_predict"  # functions of scikit-learn
+SERIAL, THREADS = "SequentialBackend", "ThreadingBackend"
 
 
 def batched_calls(original: type) -> type:
@@ -19,18 +21,18 @@ def batched_calls(original: type) -> type:
     class BatchedCalls(original):
         def __reduce__(self) -> Any:
             _, parts = super().__reduce__()
-            return restore_calls, (SETTINGS.active, SETTINGS.fallback, *parts)
+            return restore_calls, (SETTINGS.active, SETTINGS.smallest, *parts)
 
     BatchedCalls.__qualname__, BatchedCalls.__module__ = original.__qualname__, original.__module__
     return BatchedCalls
 
 
-def restore_calls(active: bool, fallback: bool, *parts: Any) -> Any:
+def restore_calls(active: bool, smallest: float, *parts: Any) -> Any:
     """A batch of calls in a worker, as patched as the process that sent it."""
     from separatrix.accel.switch import patch, unpatch
 
     if active:
-        patch(fallback=fallback)
+        patch(smallest=smallest)
     else:
         unpatch()
     from joblib.parallel import BatchedCalls
@@ -43,62 +45,71 @@ def parallel(original: type) -> type:
 
     class Parallel(original):
         def __call__(self, iterable: Iterable[Any]) -> Any:
+            if not SETTINGS.active or self.verbose or _draws_lazily(iterable):
+                return super().__call__(iterable)
             calls = iter(iterable)
             first = next(calls, None)
-            if first is None or not _is_served(first):
+            if first is None or not _may_be_served(first):
                 return super().__call__(calls if first is None else chain([first], calls))
-            if _function_of(first) == PREDICTS:
-                from separatrix.accel.predictions import serve_predictions
-
-                gathered = [first, *calls]
-                answers = serve_predictions(gathered, _starting(self), not _starts_processes(self))
-                return _fill_with_sklearn(gathered, answers, super().__call__)
-            from separatrix.accel.searches import find_candidates, may_be_served, serve
-
-            if not may_be_served(first):
-                return super().__call__(chain([first], calls))
             gathered = [first, *calls]
-            candidates = find_candidates(gathered)
-            answers = serve(
-                gathered, candidates, _starting(self), in_process=not _starts_processes(self)
-            )
-            if self._effective_n_jobs() == 1 and None in answers:
-                from separatrix.accel.shared_steps import share_steps
-
-                answers = share_steps(gathered, candidates, answers)
-            return _fill_with_sklearn(gathered, answers, super().__call__)
+            answers = _serve(gathered, serial=self._effective_n_jobs() == 1, draws=_is_here(self))
+            return super().__call__(gathered) if answers is None else answers
 
     Parallel.__qualname__, Parallel.__module__ = original.__qualname__, original.__module__
     return Parallel
 
 
-def _starting(parallel: Any) -> float:
-    """Seconds that worker processes will take to start and to import scikit-learn."""
-    loky = sys.modules.get("joblib.externals.loky.reusable_executor")
-    started = getattr(getattr(loky, "_executor", None), "_processes", None)
-    loky_is_used = "Loky" in type(parallel._backend).__name__
-    return STARTING if loky_is_used and _starts_processes(parallel) and not started else 0.0
+def _serve(calls: list[Any], *, serial: bool, draws: bool) -> list[Any] | None:
+    """The results of all calls, or None if scikit-learn is to compute them."""
+    if _function_of(calls[0]) == PREDICTS:
+        from separatrix.accel.predictions import serve_predictions
+
+        return serve_predictions(calls, draws=draws)
+    from separatrix.accel.searches import serve
+
+    answers = serve(calls, draws=draws)
+    if answers is None and serial and hasattr(calls[0][1][0], "steps"):
+        from separatrix.accel.shared_steps import share_steps
+
+        answers = share_steps(calls)
+    return answers
 
 
-def _starts_processes(parallel: Any) -> bool:
-    """Whether calls run in other processes, or on other machines."""
-    here = ("SequentialBackend", "ThreadingBackend")
-    return parallel._effective_n_jobs() > 1 and type(parallel._backend).__name__ not in here
-
-
-def _fill_with_sklearn(
-    calls: list[Any], answers: list[Any], run: Callable[[list[Any]], Any]
-) -> Any:
-    """The answers of all calls, those that are None by scikit-learn."""
-    left = [call for call, own in zip(calls, answers, strict=True) if own is None]
-    computed = iter(run(left) if left else ())
-    return [next(computed) if own is None else own for own in answers]
-
-
-def _is_served(call: Any) -> bool:
-    return SETTINGS.active and _function_of(call) in (SCORES, PREDICTS)
+def _may_be_served(call: Any) -> bool:
+    """Whether a call is one of scikit-learn's own of a search over a pipeline or a model that is served."""
+    if _function_of(call) == SCORES and len(call[1]) != 3:
+        return False
+    name = type(call[1][0]).__name__ if _function_of(call) in (SCORES, PREDICTS) else ""
+    return name in ("Pipeline", "SVC", "KNeighborsClassifier")
 
 
 def _function_of(call: Any) -> str:
-    """The name of the function of scikit-learn that a call is of."""
-    return str(getattr(getattr(call[0], "function", None), "__name__", ""))
+    """The name of the function that a call is of, if it is scikit-learn's."""
+    function = getattr(call[0], "function", None)
+    code = getattr(function, "__code__", None)
+    is_original = code is not None and code.co_filename == sys.modules[VALIDATION].__file__
+    return str(getattr(function, "__name__", "")) if is_original else ""
+
+
+def _is_here(parallel: Any) -> bool:
+    """Whether calls run in this process."""
+    name = type(parallel._backend).__name__
+    return parallel._effective_n_jobs() == 1 or name in (SERIAL, THREADS)
+
+
+def _draws_lazily(iterable: Any) -> bool:
+    """Whether splits may be drawn from the global generator while the fits draw from it too.
+
+    Then all of them at once would be other splits. The iterable is a generator of scikit-learn's, over
+    splits that exist already or over those of a splitter.
+    """
+    frame = getattr(iterable, "gi_frame", None)
+    splits = frame.f_locals.get(".0") if frame is not None else None
+    inner = getattr(splits, "gi_frame", None)
+    if inner is None:
+        return False
+    splitter = inner.f_locals.get("self")
+    if not type(splitter).__module__.startswith("sklearn.model_selection."):
+        return True
+    draws_first = hasattr(splitter, "shuffle")  # once, before the first fit
+    return not draws_first and not isinstance(getattr(splitter, "random_state", 0), Integral)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -158,7 +159,7 @@ def _estimate(
     if can_be_split(model):
         prepared = shared.of(model, X, labels, split)
         spent = prepared.fit_seconds + prepared.transform_seconds - prepared.saved_seconds
-        X, model = prepared.train, model.steps[-1][1]
+        X, model = deepcopy(prepared.train), model.steps[-1][1]
     else:
         X = X[split.train]
     return estimate(model, Dataset(name, X, labels), seed=seed, long_enough=long_enough), spent

@@ -1,10 +1,14 @@
-"""Preprocessing of the training part of a split, fitted once for all pipelines that begin alike."""
+"""Preprocessing of the training part of a split, fitted once for all pipelines that begin alike.
+
+Prepared arrays are read-only: a model that may work in place gets a copy of them.
+"""
 
 from __future__ import annotations
 
 import time
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -18,7 +22,7 @@ MOST_BYTES = 2**30
 
 
 class PreparedSplit(NamedTuple):
-    """Both parts of a split after the steps before the classifier."""
+    """Both parts of a split after the steps before the classifier; read-only where they are shared."""
 
     train: Any
     test: Any
@@ -87,6 +91,8 @@ def _prepare(model: Pipeline, X: Any, labels: Any, split: Split) -> PreparedSpli
     test = X[split.test]
     for step in fitted:
         test = step.transform(test)
+    for values in (*_arrays_of(train), *_arrays_of(test)):
+        values.setflags(write=False)
     return PreparedSplit(train, test, trained - begun, time.perf_counter() - trained)
 
 
@@ -105,11 +111,12 @@ def _key_of(model: Pipeline) -> Any:
 
 def _bytes_of(prepared: PreparedSplit) -> int | None:
     """Bytes of both parts; None for samples that are not matrices."""
-    total = 0
-    for part in (prepared.train, prepared.test):
-        arrays = (part.data, part.indices, part.indptr) if issparse(part) else (part,)
-        for values in arrays:
-            if not hasattr(values, "nbytes"):
-                return None
-            total += int(values.nbytes)
-    return total
+    parts = [_arrays_of(part) for part in (prepared.train, prepared.test)]
+    return sum(values.nbytes for part in parts for values in part) if all(parts) else None
+
+
+def _arrays_of(samples: Any) -> list[Any]:
+    """The arrays that hold samples; none for samples that are not matrices."""
+    if issparse(samples):
+        return [values for values in vars(samples).values() if isinstance(values, np.ndarray)]
+    return [samples] if isinstance(samples, np.ndarray) else []

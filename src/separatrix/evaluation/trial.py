@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,19 +59,19 @@ def fit_and_score(
         else:
             parts = rows_of(model, X, train, train), rows_of(model, X, test, train)
             before = PreparedSplit(*parts, 0.0, 0.0)
-        begun = time.perf_counter()
-        fitted = clone(model).fit(before.train, labels)
+        begun = time.perf_counter()  # every method gets samples of its own: it may work in place
+        fitted = clone(model).fit(deepcopy(before.train), labels)
         trained = time.perf_counter()
-        on_test = fitted.predict(before.test)
+        on_test = fitted.predict(deepcopy(before.test))
         predicted = time.perf_counter()
         P = None
         if hasattr(fitted, "predict_proba"):
             known = getattr(fitted, "classes_", classes[np.unique(y[train])])
             P = np.zeros((len(test), len(classes)))  # 0 for classes missing in the training part
-            P[:, _codes(classes, known)] = fitted.predict_proba(before.test)
-        S = None if P is not None else _scores(fitted, before.test, classes)
+            P[:, _codes(classes, known)] = fitted.predict_proba(deepcopy(before.test))
+        S = None if P is not None else _scores(fitted, deepcopy(before.test), classes)
         return Trial(
-            on_train=_codes(classes, fitted.predict(before.train)),
+            on_train=_codes(classes, fitted.predict(deepcopy(before.train))),
             on_test=_codes(classes, on_test),
             probabilities=P,
             scores=S,

@@ -131,7 +131,7 @@ class KernelScorer:
     def _score_block(self, X: Matrix, threads: int) -> Matrix:
         """Scores of samples, (rows, p): in float32 where that is precise enough and there are many."""
         values = X.shape[0] * len(self.vectors)
-        single = values > SMALL
+        single = values > SMALL and self.tolerance > float(np.finfo(np.float32).eps)
         Z, coef, extremes = self._prepare(np.dtype(np.float32 if single else np.float64))
         S, squares = self._score_tiles(X, Z, coef, threads)
         found = np.concatenate([extremes, squares])
