@@ -39,7 +39,7 @@ from separatrix.estimators.base.parameters import (
     threads,
     with_parameters,
 )
-from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
+from separatrix.estimators.base.prepare import Training, prepare
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
@@ -131,7 +131,6 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
     time_limit: float | None = real(None, above=0)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose C and l1_ratio on samples X, (n, d), with labels y, (n,), then train on all of them."""
         self._check_parameters()

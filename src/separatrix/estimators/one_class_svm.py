@@ -22,7 +22,7 @@ from separatrix.estimators.base.parameters import (
     threads,
     with_parameters,
 )
-from separatrix.estimators.base.prepare import check_samples, check_weights, rollback_on_error
+from separatrix.estimators.base.prepare import check_samples, check_weights
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_sum import SupportSum
 from separatrix.estimators.base.svc_fit import SvcOptions, solve_in_precision
@@ -118,7 +118,6 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
     device: str = choice(*DEVICES)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n); y is ignored."""
         self._check_parameters()

@@ -22,6 +22,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.estimators.base.fold_race import FoldRace
 from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.rollback import rollback_on_error
 from separatrix.types import Flags, Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -252,6 +253,7 @@ class WideningSearchCV(GridSearchCV):
         super().__init__(estimator, param_grid, scoring=scoring, cv=cv)
         self.widen, self.search_tol, self.race = widen, search_tol, race
 
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Choose on samples X and labels y, then fit the best cell to all of them."""
         first: Exception | None = None

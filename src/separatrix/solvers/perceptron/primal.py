@@ -30,6 +30,11 @@ class OnlineState(NamedTuple):
         """The state before the first example."""
         return cls(np.zeros((p, d)), np.zeros(p), np.zeros((p, d)), np.zeros(p))
 
+    def copy(self, *, averages: bool) -> OnlineState:
+        """A state that a pass may change; without averages, it must not keep any."""
+        U, u = (self.U.copy(), self.u.copy()) if averages else (self.U, self.u)
+        return OnlineState(self.W.copy(), self.b.copy(), U, u)
+
     def average(self, n_steps: int) -> tuple[Matrix, Vector]:
         """Mean of all hypotheses over n_steps examples: weights and biases."""
         steps = max(1, n_steps)
