@@ -32,7 +32,7 @@ def njit(*, cache: bool, **options: Any) -> Any:
     def decorate(function: Callable[..., Any]) -> Any:
         compiled = numba.njit(**options)(function)  # noqa: TID251
         if cache and isinstance(compiled, Dispatcher):  # without NUMBA_DISABLE_JIT
-            compiled._cache = _cache_of(function)
+            vars(compiled)["_cache"] = _cache_of(function)
         return compiled
 
     return decorate

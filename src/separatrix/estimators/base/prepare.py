@@ -5,6 +5,7 @@ scikit-learn's checks do most of it; their messages of several lines become one 
 
 from __future__ import annotations
 
+import reprlib
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -421,8 +422,12 @@ def class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Ve
                 raise ParameterError(
                     _name(estimator), "class_weight", "finite and at least 0", {label: weight}
                 )
-        # labels without an entry weigh 1; entries without a label are ignored
-        class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
+        # labels without an entry weigh 1; entries without a label are of classes that are not here
+        known = classes.tolist()
+        if set(class_weight) - set(known) and set(known) - set(class_weight):
+            must_be = f"a dict with labels of {reprlib.repr(known)} as keys"
+            raise ParameterError(_name(estimator), "class_weight", must_be, class_weight)
+        class_weight = {label: class_weight.get(label, 1.0) for label in known}
     return np.asarray(compute_sample_weight(class_weight, y), dtype=np.float64)
 
 
