@@ -163,12 +163,14 @@ def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str,
     ([2, 1], [1, 2])
     """
     mean = scores.mean(axis=1)
+    with np.errstate(invalid="ignore"):  # folds that were not reached score -inf
+        std = scores.std(axis=1)
     return {
         "params": list(params),
         **{f"param_{name}": [cell[name] for cell in params] for name in params[0]},
         **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
         "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
+        "std_test_score": std,
         "rank_test_score": np.array([1 + int((mean > value).sum()) for value in mean]),
     }
 
