@@ -103,7 +103,7 @@ class SupportSum(KernelMachine):
         if isinstance(vectors := vars(self).get("support_vectors_"), np.ndarray):
             self.support_vectors_ = vectors.view()  # the array may be the user's
         for name in ("dual_coef_", "intercept_", "support_vectors_"):
-            value = vars(self).get(name)
+            value: Any = vars(self).get(name)
             values = value.data if issparse(value) else value
             if isinstance(values, np.ndarray):
                 values.flags.writeable = False
