@@ -177,6 +177,14 @@ def test_cross_validation_is_within_the_noise_of_folds(flags):
     assert not Path("iris.model").exists()
 
 
+def test_cross_validation_weighs_classes_by_their_labels():
+    found = []
+    for labels in ((0, 1, 2), (5, 7, 9)):
+        iris("iris", labels)
+        found.append(done("svm-train", "-v", "5", f"-w{labels[1]}", "30", "iris").stdout)
+    assert found[0] == found[1]
+
+
 @needs_libsvm
 def test_leaving_each_sample_out_has_no_noise():
     iris()

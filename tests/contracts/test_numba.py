@@ -2,15 +2,21 @@
 
 import importlib
 import json
+import os
 import pkgutil
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from numba.core import caching, config
 from numba.core.dispatcher import Dispatcher
 
 import separatrix
-from separatrix.errors import MissingPackageError
+from separatrix import jit
+from separatrix.app.compilation import compile_models, is_compiled
+from separatrix.errors import MissingPackageError, SeparatrixError
 
 OPTIONAL = ("torch", "triton", "fastapi", "starlette", "uvicorn", "orjson", "jinja2", "matplotlib")
 
@@ -203,3 +209,91 @@ def test_every_compiled_function_is_used_here(tmp_path, monkeypatch):
         if counts[name][1] == 0 and dispatcher.targetoptions.get("inline") != "always"
     }
     assert not never, "compiled functions that nothing here runs"
+
+
+def half(value):
+    return value / 2
+
+
+@pytest.fixture
+def unwritable(monkeypatch):
+    """No folder that numba knows of can be written."""
+
+    def refuse(*_):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refuse)
+    monkeypatch.setattr(jit, "_WARNED", [])
+
+
+def test_where_nothing_can_be_written_functions_are_compiled_in_memory_with_one_note(
+    unwritable, monkeypatch
+):
+    monkeypatch.setattr(jit._ReadOnly, "ensure_cache_path", caching._CacheLocator.ensure_cache_path)
+    first, second = (jit.njit(cache=True, nogil=True)(half) for _ in range(2))
+    with pytest.warns(UserWarning, match="in memory only.*set NUMBA_CACHE_DIR") as notes:
+        assert first(3.0) == second(3.0) == 1.5
+    assert len(notes) == 1
+    assert notes[0].filename == __file__
+    assert not jit.keeps_code(first)
+
+
+def test_code_that_can_only_be_read_is_read(tmp_path, monkeypatch, request):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    assert jit.njit(cache=True)(half)(3.0) == 1.5
+    request.getfixturevalue("unwritable")
+    again = jit.njit(cache=True)(half)
+    assert again(3.0) == 1.5
+    assert sum(again.stats.cache_hits.values()) == 1
+    assert not jit.keeps_code(again)
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged"])
+def test_a_damaged_cache_costs_time_only(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "_WARNED", [])
+    assert jit.njit(cache=True)(half)(3.0) == 1.5
+    for path in tmp_path.rglob("*.nb[ic]"):
+        path.write_bytes(damage)
+    with pytest.warns(UserWarning, match="in memory only"):
+        assert jit.njit(cache=True)(half)(3.0) == 1.5
+
+
+def test_nothing_is_compiled_ahead_where_it_cannot_be_kept(monkeypatch):
+    monkeypatch.setattr("separatrix.app.compilation.keeps_code", lambda _: False)
+    assert is_compiled()
+    with pytest.raises(SeparatrixError, match="cannot be kept here: set NUMBA_CACHE_DIR"):
+        compile_models(["SVC"])
+
+
+READ_ONLY = """
+mount -o remount,ro,bind / || exit 77
+unset HOME
+touch "$0/new" 2> /dev/null && exit 77
+exec "$@"
+"""
+FIT = """
+from separatrix import GaussianNB, LogisticRegression
+for model in (GaussianNB(), LogisticRegression()):
+    assert model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[2.9]]) == 1
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare on this system")
+@pytest.mark.parametrize("folder", [None, "/dev/null/folder", "/etc/passwd", "no folder"])
+def test_it_fits_in_a_container_of_which_nothing_can_be_written(folder, tmp_path):
+    source, copy = Path(separatrix.__file__).parent, tmp_path / "separatrix"
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": folder or ""}
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", READ_ONLY, str(tmp_path), sys.executable, "-c", FIT],
+        env=environment,
+        cwd="/",
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("mount namespaces are not permitted here")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("in memory only") == 1

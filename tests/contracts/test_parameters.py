@@ -7,6 +7,7 @@ import pytest
 import sklearn.naive_bayes
 import sklearn.neighbors
 import sklearn.svm
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from tests.contracts.calls import make
 
@@ -21,6 +22,7 @@ from separatrix.estimators.base.parameters import (
     threads,
     with_parameters,
 )
+from separatrix.estimators.registry import REGISTRY
 
 X, Y = load_iris(return_X_y=True)
 
@@ -128,6 +130,24 @@ def test_a_bad_parameter_is_named_with_what_it_must_be(kind, name, value):
 def test_parameters_that_do_not_fit_together_are_refused(call, sentence):
     with pytest.raises((ParameterError, UnsupportedError), match=sentence):
         make(call).fit(X, Y)
+
+
+WEIGHTED = [record.load() for record in REGISTRY if "class_weight" in record.load()().get_params()]
+
+
+@pytest.mark.parametrize("kind", WEIGHTED, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("weights", [{"a": 2}, {5: 2}, {0: 2, 5: 1}], ids=repr)
+def test_class_weights_of_labels_that_are_not_there_are_refused(kind, weights):
+    with pytest.raises(ValueError, match=r"must be a dict with labels of \[0, 1, 2\] as keys; got"):
+        kind(class_weight=weights).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", WEIGHTED, ids=lambda kind: kind.__name__)
+def test_class_weights_of_more_classes_than_are_there_are_used(kind):
+    model = kind(class_weight={0: 1.0, 1: 2.0, 7: 3.0})
+    two = Y < 2
+    same = clone(model).set_params(class_weight={0: 1.0, 1: 2.0}).fit(X[two], Y[two])
+    np.testing.assert_array_equal(model.fit(X[two], Y[two]).predict(X), same.predict(X))
 
 
 @with_parameters

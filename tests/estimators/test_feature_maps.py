@@ -255,6 +255,18 @@ def test_a_function_of_two_samples_must_return_a_number():
         Nystroem(lambda x, z: x * z, n_components=5).fit(X)
 
 
+def test_a_function_of_two_objects_is_a_kernel_of_objects():
+    def shared(a, b, power=1):
+        return float(len(a & b)) ** power
+
+    sets = [{1, 2}, {2, 3}, {1, 3, 4}, {5}, {5, 6}, {1}]
+    pairs = Nystroem(shared, n_components=4, random_state=0, kernel_params={"power": 1})
+    wrapped = Nystroem(FromCallable(shared), n_components=4, random_state=0)
+    np.testing.assert_array_equal(
+        pairs.fit(sets).transform(sets), wrapped.fit(sets).transform(sets)
+    )
+
+
 def test_more_landmarks_than_samples_are_all_samples_and_a_warning():
     with pytest.warns(UserWarning, match="is 100, but there are 40 samples; all of them are"):
         mapped = Nystroem().fit(X)

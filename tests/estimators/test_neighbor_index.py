@@ -236,6 +236,8 @@ def test_all_rows_the_same_are_found_in_order():
 BAD = [
     (lambda: NeighborIndex(REAL, "hyperbolic"), "`metric` of NeighborIndex must be a function or one"),
     (lambda: NeighborIndex(REAL, "minkowski", p=0), "`p` of NeighborIndex must be above 0; got 0"),
+    (lambda: NeighborIndex(REAL, np.subtract).search(REAL, 1), "a metric must return a number for two"),
+    (lambda: NeighborIndex(REAL, lambda x, z: np.nan).search(REAL, 1), "a metric must .* returned nan"),
     (lambda: NeighborIndex(REAL, "cosine", kernel=Linear()), "`metric` .* left at its default"),
     (lambda: NeighborIndex(REAL, kernel="precomputed"), "`kernel` .* must be computed from samples"),
     (lambda: NeighborIndex(REAL, "seuclidean"), "must be a dict with 'V', the variance of each feature"),

@@ -1,11 +1,14 @@
 """Scores of new samples: equal to sums of kernel values, for every kernel, precision and thread count."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import separatrix.estimators.base.support_scores as support_scores
-from separatrix import SVC
+from separatrix import SVC, KernelLogisticRegression, OneClassSVM
 from separatrix.kernels import Gaussian, Linear, Polynomial, Sigmoid
 
 DIGITS = load_digits(return_X_y=True)
@@ -66,3 +69,16 @@ def test_another_fit_or_other_vectors_are_prepared_anew():
     np.testing.assert_allclose(model.boundary_scores(X), exact(model, X), atol=1e-9)
     model.support_vectors_ = model.support_vectors_ + 1.0
     np.testing.assert_allclose(model.boundary_scores(X), exact(model, X), atol=1e-9)
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["fitted", "copied"])
+@pytest.mark.parametrize("model", [SVC(), OneClassSVM(), KernelLogisticRegression()])
+def test_what_predictions_were_prepared_from_cannot_be_changed_in_place(model, copied):
+    X, y = DIGITS[0][:200].copy(), DIGITS[1][:200]
+    fitted = clone(model).fit(X, y)
+    fitted = pickle.loads(pickle.dumps(fitted)) if copied else fitted
+    for name in ("dual_coef_", "intercept_", "support_vectors_"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(fitted, name)[:] = 0.0
+    assert X.flags.writeable
+    fitted.fit(X, y)

@@ -7,7 +7,14 @@ from sklearn.svm import SVC as Peer
 from sklearn.tree import DecisionTreeClassifier
 from tests.blas import blas_threads
 
-from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, Perceptron, evaluate
+from separatrix import (
+    SVC,
+    KernelLogisticRegression,
+    KernelPerceptron,
+    KNeighborsClassifier,
+    Perceptron,
+    evaluate,
+)
 from separatrix.data.graph import Graph
 from separatrix.data.splits import fold_splits
 from separatrix.errors import DataError, ParameterError
@@ -107,6 +114,17 @@ def test_models_see_the_labels_as_they_are():
     a, b = evaluate(weighted, X, words, repeats=2), evaluate(numbers, X, Y, repeats=2)
     np.testing.assert_array_equal(a.test_error, b.test_error)
     assert (a.test_error != evaluate(Perceptron(max_iter=5), X, Y, repeats=2).test_error).any()
+
+
+@pytest.mark.parametrize("model", [SVC(C=0.1), KernelLogisticRegression(C=0.1)])
+def test_models_that_share_a_gram_matrix_weigh_the_labels_as_they_are(model):
+    words = np.array(list("abcdefghij"))[Y]
+    errors = [
+        evaluate(clone(model).set_params(class_weight=weights), X, y, kernels=["rbf"], repeats=2)
+        for weights, y in (({"d": 50.0}, words), ({3: 50.0}, Y), (None, Y))
+    ]
+    np.testing.assert_array_equal(errors[0].test_error, errors[1].test_error)
+    assert (errors[0].test_error != errors[2].test_error).any()
 
 
 def test_a_time_limit_holds_for_every_run_by_itself():

@@ -101,8 +101,21 @@ def test_a_cache_of_too_many_objects_begins_anew(monkeypatch):
     cache.keep(numbers(0), numbers(1), np.array([[5.0]]))
     assert cache.numbers(["b", "c"])[0].tolist() == [1, 2]
     assert cache.find(numbers(0), numbers(1))[0, 0] == 5.0
-    assert cache.numbers(["c"])[0].tolist() == [0]
+    assert cache.numbers(["c"])[0].tolist() == [3]
     assert np.isnan(cache.find(numbers(0), numbers(1))[0, 0])
+
+
+def test_values_of_objects_that_were_forgotten_meanwhile_are_not_those_of_others(monkeypatch):
+    monkeypatch.setattr(pair_values, "MOST_OBJECTS", 2)
+    cache = PairCache(10**6)
+    (mine,) = cache.numbers(["a", "b", "c"])
+    (others,) = cache.numbers(["x", "y"])  # another thread, which begins anew
+    cache.keep(mine, mine, np.full((3, 3), 5.0))
+    assert np.isnan(cache.find(others, others)).all()
+    cache.keep(others, others, np.full((2, 2), 7.0))
+    assert np.isnan(cache.find(mine, mine)).all()
+    assert (cache.find(others, others) == 7.0).all()
+    assert (cache.find_own(others) == 7.0).all()
 
 
 def evaluator(function, threads=1, limit=10**6, processes=False):

@@ -177,6 +177,20 @@ def test_a_callable_that_returns_the_wrong_shape_is_named():
         FromCallable(lambda X, Z: np.full((20, 30), np.nan)).block(X, Z)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, z: float(x @ z),
+        lambda x, z: float(np.exp(-np.sum((x - z) ** 2))),
+        lambda x, z: len(x & z),
+        lambda x, z: x[0] == z[99],
+    ],
+)
+def test_a_function_of_two_samples_on_matrices_is_named_with_the_way_to_pass_it(function):
+    with pytest.raises(DataError, match=r"FromCallable\(function, objects=True\).* list\(X\)"):
+        FromCallable(function).block(X, Z)
+
+
 def test_precomputed_values_pass_through():
     K = Gaussian(1.0).block(X, X)
     assert Precomputed().block(K, None) is K

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 import separatrix
 from separatrix.errors import SeparatrixError
+from separatrix.jit import keeps_code
 from separatrix.runtime.progress import bar
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.solvers.subgradient import _tile
@@ -81,6 +82,10 @@ def compile_models(
         require_choice("compile_models", "models", model, MODELS)
     for table in tables:
         require_choice("compile_models", "tables", table, TABLES)
+    if not keeps_code(_tile):
+        raise SeparatrixError(
+            "compiled code cannot be kept here: set NUMBA_CACHE_DIR to a folder that can be written"
+        )
     groups = [[model for model in group if model in models] for group in GROUPS]
     groups = [group for group in groups if group]
 
@@ -97,10 +102,12 @@ def compile_models(
 
 
 def is_compiled() -> bool:
-    """Whether numba's cache holds functions of the solvers, of this version of Python.
+    """Whether numba's cache holds functions of the solvers, of this version of Python, or cannot keep any.
 
     It does not tell for which types; those that are missing are compiled when they are called.
     """
+    if not keeps_code(_tile):
+        return True
     version = f"{sys.version_info.major}{sys.version_info.minor}"
     return any(Path(_tile.stats.cache_path).glob(f"*.py{version}*.nbi"))
 

@@ -10,9 +10,9 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from separatrix.errors import DataError
+from separatrix.jit import njit
 from separatrix.validation import require_integer
 
 WHITEST = 255

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.parameters import Estimator, choice, with_parameters
-from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.runtime.device import as_numpy
 from separatrix.types import Flags, Matrix, Vector
@@ -127,7 +126,6 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, Estimator):
     method: str = choice("sigmoid", "isotonic")
     cv: Any = 5
 
-    @rollback_on_error
     def fit(self, X: Any, y: Any) -> Self:
         """Score all rows out of fold, fit a curve to each class, and the classifier to all rows."""
         self._check_parameters()

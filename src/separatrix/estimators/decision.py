@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.parameters import Estimator, real, with_parameters
-from separatrix.estimators.base.prepare import check_weights, rollback_on_error
+from separatrix.estimators.base.prepare import check_weights
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.runtime.device import as_numpy
 from separatrix.types import Codes, Flags, Matrix, Vector
@@ -180,7 +180,6 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, Estimator):
     threshold: float | str | None = None
     cv: Any = 5
 
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier on samples X, (n, d), and labels y, (n,), and tune the threshold."""
         self._check_parameters()

@@ -14,7 +14,7 @@ from separatrix.estimators.base.gaussian_classes import class_priors
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import Training, rollback_on_error
+from separatrix.estimators.base.prepare import Training
 from separatrix.estimators.base.probabilistic_machine import (
     ProbabilisticKernelMachine,
     blas_threads,
@@ -110,7 +110,6 @@ class KernelFisherDiscriminant(
     device: str = choice(*DEVICES)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         train = self._prepare(X, y, sample_weight)

@@ -13,7 +13,7 @@ from separatrix.errors import DataError
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import Training, class_weights, rollback_on_error
+from separatrix.estimators.base.prepare import Training, class_weights
 from separatrix.estimators.base.probabilistic_machine import (
     ProbabilisticKernelMachine,
     blas_threads,
@@ -112,7 +112,6 @@ class KernelLogisticRegression(ProbabilisticKernelMachine):
     device: str = choice(*DEVICES)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         train = self._prepare(X, y, sample_weight, self.class_weight)

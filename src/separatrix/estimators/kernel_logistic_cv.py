@@ -16,7 +16,7 @@ from separatrix.estimators.base.kernel_search import CostSearch
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import decision_values, log_probabilities, winners
 from separatrix.estimators.base.parameters import choice, real, with_parameters
-from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
+from separatrix.estimators.base.prepare import Training, prepare
 from separatrix.estimators.kernel_logistic import KernelLogisticRegression
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.operations import concurrent_fits
@@ -96,7 +96,6 @@ class KernelLogisticRegressionCV(CostSearch):
     _best_name = "best_estimator_"
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
         Cs, model = self._values_of_C(), self._model()

@@ -53,7 +53,6 @@ from separatrix.estimators.base.prepare import (
     generator,
     prepare,
     require_whole,
-    rollback_on_error,
 )
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.runtime.device import (
@@ -180,7 +179,6 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     bias: str | None = choice(None, "rosenblatt")
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         self._check_parameters()
@@ -202,7 +200,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         require_whole(self, "partial_fit")
         require_same_device(X, y, sample_weight)
         X = as_numpy(X)
-        first, before = not hasattr(self, "support_"), dict(self.__dict__)
+        first = not hasattr(self, "support_")
         if not first:
             check_unchanged(self, self._begun)
         known = classes_of_stream(self, classes)
@@ -217,12 +215,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self._log = Mistakes.concatenate([])
             self._projectron: ProjectronFit | None = None
             self._rows_seen = self._n_steps = 0
-        try:
-            self._continue(train)
-        except BaseException:
-            if first:
-                self.__dict__ = before
-            raise
+        self._continue(train)
         return self
 
     def decision_function(self, X: Any) -> Any:

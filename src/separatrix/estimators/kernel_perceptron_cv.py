@@ -24,7 +24,7 @@ from separatrix.estimators.base.kernel_search import KernelGrid, KernelMachineCV
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.estimators.base.parameters import choice, integer, with_parameters
-from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
+from separatrix.estimators.base.prepare import Training, prepare
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import width
@@ -100,7 +100,6 @@ class KernelPerceptronCV(KernelMachineCV):
     _best_name = "estimator_"
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
         model, train = self._model(), prepare(self, X, y)

@@ -24,7 +24,7 @@ from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.one_pass import OnePass
 from separatrix.estimators.base.parameters import choice, real, with_parameters
-from separatrix.estimators.base.prepare import check_unchanged, rollback_on_error
+from separatrix.estimators.base.prepare import check_unchanged
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import DEVICES
 from separatrix.runtime.sums import BLOCK_BYTES, dense, total
@@ -144,7 +144,6 @@ class LeastSquaresClassifier(TakesTensors, LinearMachine, OnePass):
         return self
 
     @available_if(_from_sums_alone)
-    @rollback_on_error
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

@@ -48,7 +48,7 @@ from separatrix.estimators.base.parameters import (
     threads,
     with_parameters,
 )
-from separatrix.estimators.base.prepare import check_samples, rollback_on_error
+from separatrix.estimators.base.prepare import check_samples
 from separatrix.estimators.calibration import match_predictions
 from separatrix.runtime.device import DEVICES, as_numpy, is_tensor, like
 from separatrix.runtime.monitor import FitMonitor
@@ -195,7 +195,6 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
     device: str = choice(*DEVICES)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -283,7 +282,6 @@ class LogisticRegression(CallbackSupportMixin, TakesTensors, SolvedMachine):
         return descent, *self._find_peak(descent, C, start)
 
     @available_if(suits_streams)
-    @rollback_on_error
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of a stream, in the order of its rows; the first names all classes.
 

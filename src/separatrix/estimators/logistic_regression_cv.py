@@ -39,7 +39,7 @@ from separatrix.estimators.base.parameters import (
     threads,
     with_parameters,
 )
-from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
+from separatrix.estimators.base.prepare import Training, prepare
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
@@ -131,7 +131,6 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
     time_limit: float | None = real(None, above=0)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose C and l1_ratio on samples X, (n, d), with labels y, (n,), then train on all of them."""
         self._check_parameters()
@@ -238,19 +237,24 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
         return np.full(len(self._rows()), value) if self._legacy else value
 
     def _choose(self, search: _Search) -> Matrix:
-        """Weights on all samples for the cell with the highest mean score."""
-        total = self._fold_scores.sum(axis=0)
+        """Weights on all samples for the cell with the highest mean score, of those with most folds."""
+        reached = np.isfinite(self._fold_scores)
+        folds = reached.sum(axis=0)
+        total = np.where(reached, self._fold_scores, 0.0).sum(axis=0)
+        total[folds < folds.max()] = -np.inf
         c, r = np.unravel_index(int(np.argmax(total)), total.shape)
         self._best = float(self.Cs_[c]), float(search.ratios[int(r)])
-        return search.solve_all(float(self.Cs_[c]), int(r), self._fold_paths[:, c, r].mean(axis=0))
+        start = self._fold_paths[reached[:, c, r], c, r].mean(axis=0)
+        return search.solve_all(float(self.Cs_[c]), int(r), start)
 
     def _average(self) -> Matrix:
-        """The mean over folds of the weights of their best cells."""
-        folds, _, ratios = self._fold_scores.shape
-        best = self._fold_scores.reshape(folds, -1).argmax(axis=1)
+        """The mean over folds of the weights of their best cells; folds not reached do not count."""
+        folds = np.flatnonzero(np.isfinite(self._fold_scores).any(axis=(1, 2)))
+        ratios = self._fold_scores.shape[2]
+        best = self._fold_scores[folds].reshape(len(folds), -1).argmax(axis=1)
         c, r = best // ratios, best % ratios
         self._best = float(self.Cs_[c].mean()), float(np.mean(np.asarray(self._ratios())[r]))
-        return np.asarray(self._fold_paths[np.arange(folds), c, r].mean(axis=0))
+        return np.asarray(self._fold_paths[folds, c, r].mean(axis=0))
 
     def _given_ratios(self) -> Any:
         absent = self.l1_ratios is None or isinstance(self.l1_ratios, str)
@@ -331,7 +335,7 @@ class _Search:
             solvers: dict[bool, Any] = {}
             start: Matrix | None = None
             for c in np.argsort(self.Cs, kind="stable"):
-                if self.monitor.should_stop():
+                if self.monitor.should_stop() and self.paths.size:  # the first cell is always done
                     return
                 near = self.paths[0, c, r] if number else start
                 found = self._solve(train, float(self.Cs[c]), r, near, solvers)

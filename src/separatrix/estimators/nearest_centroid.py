@@ -16,7 +16,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.blocks import ArrayBlocks
 from separatrix.estimators.base.one_pass import finite
 from separatrix.estimators.base.parameters import Estimator, choice, real, with_parameters
-from separatrix.estimators.base.prepare import Training, check_samples, prepare, rollback_on_error
+from separatrix.estimators.base.prepare import Training, check_samples, prepare
 from separatrix.runtime.sums import total
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
@@ -85,7 +85,6 @@ class NearestCentroid(ClassifierMixin, Estimator):
     shrink_threshold: float | None = real(None, above=0)
     priors: Any = "uniform"
 
-    @rollback_on_error
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from samples X, (n, d), dense or sparse, and their labels y, (n,)."""
         self._check_parameters()

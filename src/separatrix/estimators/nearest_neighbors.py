@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.estimators.base.neighbor_queries import ALGORITHMS, NearestQueries, RadiusQueries
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import check_samples, rollback_on_error
+from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.device import DEVICES
 
 
@@ -66,7 +66,6 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     n_jobs: int | None = threads()
     device: str = choice(*DEVICES)
 
-    @rollback_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store samples X, (n, d), or their distances, (n, n); y is not used."""
         self._check_parameters()

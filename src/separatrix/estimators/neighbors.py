@@ -18,7 +18,6 @@ from separatrix.estimators.base.neighbor_voting import (
     has_columns,
 )
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.estimators.metrics.votes import factors_of, require_votes
 from separatrix.runtime.device import DEVICES, as_numpy
 from separatrix.runtime.threads import thread_count
@@ -120,7 +119,6 @@ class KNeighborsClassifier(NearestQueries, NeighborVoting):
     device: str = choice(*DEVICES)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Store samples X, (n, d), or their distances, (n, n), and labels y, (n,) or (n, outputs).
 

@@ -23,7 +23,7 @@ from separatrix.estimators.base.parameters import (
     threads,
     with_parameters,
 )
-from separatrix.estimators.base.prepare import check_samples, check_weights, rollback_on_error
+from separatrix.estimators.base.prepare import check_samples, check_weights
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_sum import SupportSum
 from separatrix.estimators.base.svc_certificate import Goal, SolvedData, certify_fits
@@ -120,7 +120,6 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
     device: str = choice(*DEVICES)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n); y is ignored."""
         self._check_parameters()

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError
+from separatrix.estimators.base.rollback import rollback_on_error
 from separatrix.types import Matrix
 
 
@@ -34,6 +35,7 @@ class PositionIndicator(TransformerMixin, BaseEstimator):
            [0., 0., 0., 0., 0., 0.]])
     """
 
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the letters and the length from sequences X, n strings."""
         sequences = _strings(X)

@@ -15,7 +15,6 @@ from separatrix.estimators.base.neighbor_voting import (
     NeighborVoting,
 )
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.estimators.metrics.radius import FIRST_K, RadiusBatch
 from separatrix.estimators.metrics.votes import (
     TIES,
@@ -93,7 +92,6 @@ class RadiusNeighborsClassifier(RadiusQueries, NeighborVoting):
     device: str = choice(*DEVICES)
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any) -> Self:
         """Store samples X, (n, d), or their distances, (n, n), and labels y, (n,) or (n, outputs)."""
         self._check_parameters()

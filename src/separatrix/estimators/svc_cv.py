@@ -34,7 +34,7 @@ from separatrix.estimators.base.kernel_search import CostSearch, KernelGrid
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.parameters import choice, flag, integer, real, with_parameters
-from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
+from separatrix.estimators.base.prepare import Training, prepare
 from separatrix.estimators.base.support import class_segments, in_order
 from separatrix.estimators.base.svc_path import scores_of_rows, solve_svc_path
 from separatrix.estimators.svc import SVC
@@ -131,7 +131,6 @@ class SVCCV(CostSearch):
     _best_name = "best_estimator_"
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
         model = self._model()

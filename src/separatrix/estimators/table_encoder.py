@@ -16,6 +16,7 @@ from separatrix.data.data_table import NUMERIC, ColumnSpec, DataTable
 from separatrix.data.read_table import table_of
 from separatrix.data.roles import RoleOverrides
 from separatrix.errors import DataError
+from separatrix.estimators.base.rollback import rollback_on_error
 from separatrix.estimators.table_blocks import (
     fit_category,
     fit_date,
@@ -83,11 +84,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.category = category
         self.number = number
 
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of a table from pandas, polars, pyarrow or `read_table`."""
         self._fit(X, y)
         return self
 
+    @rollback_on_error
     def fit_transform(self, X: Any, y: Any = None, **_params: Any) -> Any:
         """Learn the features, and return those of the training rows: class shares from other rows."""
         table, crossed = self._fit(X, y)

@@ -17,7 +17,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.data.splits import Split, check_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
+from separatrix.estimators.base.gram_training import (
+    classify_many,
+    resolve_kernels,
+    with_coded_weights,
+)
 from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.cluster_trials import ClusterTrials
@@ -156,7 +160,9 @@ class StudyPlan(NamedTuple):
             splits = [Split(rank[split.train], rank[split.test]) for split in splits]
         in_place = not self.shared and self.given  # without a copy of all samples
         ordered = X if in_place else rows_of(self.model, X, order, order)
-        return Study(self, ordered, codes[order], splits, classes, order, y)
+        model = with_coded_weights(self.model, classes) if self.shared else self.model
+        plan = self._replace(model=model)
+        return Study(plan, ordered, codes[order], splits, classes, order, y)
 
 
 def plan_study(

@@ -101,7 +101,10 @@ class FromCallable(Kernel):
 
     def checked(self, X: Any) -> Any:
         """Samples as an array (n,) of objects."""
-        return as_objects("FromCallable", X, "a list of objects, with a function of two of them")
+        accepted = (
+            "a list of objects, or list(X) for rows of a matrix, with a function of two of them"
+        )
+        return as_objects("FromCallable", X, accepted)
 
     def notes(self, X: Any) -> list[str]:
         """Remarks on training samples: none."""
@@ -122,12 +125,21 @@ class FromCallable(Kernel):
 
     def _block_of_matrices(self, X: Any, Z: Any) -> Matrix:
         X, Z = (part.astype(np.float64) if part.dtype.kind in "iub" else part for part in (X, Z))
-        values = self.function(X, Z)
-        values = np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
+        hint = (
+            "a function of two samples is FromCallable(function, objects=True), and takes list(X)"
+        )
+        try:
+            values = self.function(X, Z)
+            values = np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            raise DataError(
+                f"{name_of(self.function)} as a kernel of two sample matrices, of shapes {X.shape} and "
+                f"{Z.shape}, raised {type(error).__name__}: {error}; {hint}"
+            ) from error
         if values.shape != (X.shape[0], Z.shape[0]):
             raise DataError(
                 f"a callable kernel must return shape {(X.shape[0], Z.shape[0])}; "
-                f"{self.function!r} returned {values.shape}"
+                f"{self.function!r} returned {values.shape}; {hint}"
             )
         if not np.isfinite(values).all():
             raise DataError(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import eigvalsh
 
 from separatrix.errors import DataError
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.interruptible import interruptible
 from separatrix.runtime.threads import in_threads, thread_count

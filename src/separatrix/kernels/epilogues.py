@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from separatrix.jit import njit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import is_tensor
 from separatrix.runtime.exponential import LEAST, exp_below_0

@@ -36,15 +36,18 @@ class PairCache:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._lock = Lock()
-        self._clear()
+        self._first = 0  # number of the first object that is known
+        self._numbers: dict[bytes, int] = {}
+        self._rows: dict[int, Vector] = {}  # number -> values with the objects of all numbers known
+        self._nbytes = 0
 
     def __reduce__(self) -> tuple[type[PairCache], tuple[int]]:
         return type(self), (self.limit,)  # a copy begins empty
 
     def _clear(self) -> None:
-        self._numbers: dict[bytes, int] = {}
-        self._rows: dict[int, Vector] = {}  # number -> values with the objects of all numbers
-        self._nbytes = 0
+        """Forget all objects; their numbers stay unused, for another thread may still have them."""
+        self._first = (self._first + len(self._numbers)) % (TRANSIENT // 2)
+        self._numbers, self._rows, self._nbytes = {}, {}, 0
 
     def numbers(self, *sets: Sequence[Any]) -> list[Codes]:
         """Numbers of the objects of some sets; equal ones for objects with equal pickles."""
@@ -60,7 +63,7 @@ class PairCache:
             key = blake2b(pickle.dumps(x, protocol=5), digest_size=16).digest()
         except Exception:  # whatever the object raises: it cannot be pickled
             return local.setdefault(id(x), TRANSIENT + len(local))
-        return self._numbers.setdefault(key, len(self._numbers))
+        return self._numbers.setdefault(key, self._first + len(self._numbers))
 
     def find(self, a: Codes, b: Codes) -> Matrix:
         """Known values of all pairs, (n, m), and NaN for the others."""
@@ -77,32 +80,31 @@ class PairCache:
     def find_own(self, a: Codes) -> Vector:
         """Known values of each object with itself, (n,), and NaN for the others."""
         with self._lock:
-            rows = (self._rows.get(number) for number in a.tolist())
-            values = [
-                np.nan if row is None or number >= len(row) else row[number]
-                for row, number in zip(rows, a.tolist(), strict=True)
-            ]
-        return np.array(values, dtype=np.float64)
+            values = np.full(len(a), np.nan)
+            for i, number in enumerate(a.tolist()):
+                self._read(number, a[i : i + 1], values[i : i + 1])
+        return values
 
     def _read(self, number: int, others: Codes, out: Vector, only: Any = True) -> None:
         row = self._rows.get(number)
         if row is not None:
-            known = (others < len(row)) & only
-            out[known] = row[others[known]]
+            places = others - self._first
+            known = (places >= 0) & (places < len(row)) & only
+            out[known] = row[places[known]]
 
     def keep(self, a: Codes, b: Codes, K: Matrix) -> None:
         """Keep the values of all pairs, (n, m)."""
-        lasting = b < TRANSIENT
-        others, K = b[lasting], K[:, lasting]
-        if not len(others) or not self.limit:
-            return
         with self._lock:
+            lasting = (b >= self._first) & (b < TRANSIENT)
+            places, K = b[lasting] - self._first, K[:, lasting]
+            if not len(places) or not self.limit:
+                return
             for number, values in zip(a.tolist(), K, strict=True):
-                if number < TRANSIENT:
-                    self._keep_row(number, others, values)
+                if self._first <= number < TRANSIENT:
+                    self._keep_row(number, places, values)
 
-    def _keep_row(self, number: int, others: Codes, values: Vector) -> None:
-        row, width = self._rows.get(number), int(others.max()) + 1
+    def _keep_row(self, number: int, places: Codes, values: Vector) -> None:
+        row, width = self._rows.get(number), int(places.max()) + 1
         if row is None or len(row) < width:
             nbytes = width * values.itemsize
             if nbytes > self.limit:
@@ -116,7 +118,7 @@ class PairCache:
                 self._nbytes -= self._rows.pop(next(iter(self._rows))).nbytes
             self._rows[number] = row = longer
             self._nbytes += row.nbytes
-        row[others] = values
+        row[places] = values
 
 
 class PairEvaluator(NamedTuple):

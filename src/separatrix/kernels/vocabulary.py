@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.types import Codes
 
 UNKNOWN = -1

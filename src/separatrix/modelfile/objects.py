@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from separatrix.data.graph import Graph
 from separatrix.errors import ModelFileError
+from separatrix.jit import njit
 from separatrix.kernels.strings.sequences import ASCII_BITS, BYTE_BITS, TOKEN_BITS, UNICODE_BITS
 from separatrix.kernels.vocabulary import MIN_SLOTS, PairTable, Vocabulary, hash_slot
 from separatrix.modelfile import fields as f

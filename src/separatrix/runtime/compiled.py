@@ -7,14 +7,10 @@ from contextlib import contextmanager
 
 from numba.core import event
 
-from separatrix.runtime.cached_code import load_without_compiler
-
 FAST_SUMS = {"contract", "reassoc", "nsz", "arcp"}
 """Flags that let sums be reordered into vector code; no nnan, no ninf: NaN and inf stay what they are."""
 
 COMPILES = "numba:compile"  # the event, which loading from a cache does not cause
-
-load_without_compiler()
 
 
 @contextmanager

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from separatrix.jit import njit
 
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is ln 2
 LEAST = -690.0  # whose exponential, times usual weights, is a normal number: others are slow

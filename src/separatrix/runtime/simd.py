@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from separatrix.jit import njit
 from separatrix.types import Codes
 
 LANES = 64  # the bits of a mask

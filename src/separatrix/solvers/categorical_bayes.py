@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.solvers.moments import padded
 from separatrix.solvers.naive_bayes import Joint, log_parts

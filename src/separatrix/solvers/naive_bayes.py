@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError
+from separatrix.jit import njit
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.runtime.sums import canonical, dense

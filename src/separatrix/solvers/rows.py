@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 from scipy.sparse import issparse
 
+from separatrix.jit import njit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.types import Matrix, Vector
 

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor

@@ -11,7 +11,11 @@ import numpy as np
 
 from separatrix.app.libsvm.samples import PathLike, TrainingSet, training_samples, with_hint
 from separatrix.errors import ParameterError, UnsupportedError
-from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
+from separatrix.estimators.base.gram_training import (
+    classify_many,
+    resolve_kernels,
+    with_coded_weights,
+)
 from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.estimators.nu_svc import NuSVC
 from separatrix.estimators.one_class_svm import OneClassSVM
@@ -136,8 +140,9 @@ def _machine(samples: TrainingSet, options: TrainOptions) -> Any:
     }
     if options.svm_type == ONE_CLASS:
         return OneClassSVM(nu=options.nu, **common)
+    known = {label: w for label, w in options.weights.items() if label in samples.labels}
     common |= {
-        "class_weight": dict(options.weights) or None,
+        "class_weight": known or None,
         "calibration": "platt" if options.probability and options.folds is None else None,
         "random_state": FOLD_SEED,
     }
@@ -227,8 +232,9 @@ def _cross_validate(
         monitor = FitMonitor(None, lambda _number: bool(advance()))
         shared = Products().of(machine, X, y, k)
         found = classify_many(
-            machine, shared, y, kernels, runs, count_correct, n_classes=k, monitor=monitor
-        )
+            with_coded_weights(machine, classes), shared, y, kernels, runs, count_correct,
+            n_classes=k, monitor=monitor,
+        )  # fmt: skip
         return sum(next(found)) / len(y)
 
 

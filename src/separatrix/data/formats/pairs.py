@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from separatrix.jit import njit
 
 COMPLETE, LABEL, INDEX, VALUE, ORDER, BASE, WIDTH = range(7)
 """Outcome of a block: read, or what is wrong with it."""

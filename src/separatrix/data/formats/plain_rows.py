@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from separatrix.data.numerals import MISSING
+from separatrix.jit import njit
 
 SKIPPED, FIRST_TEXT = -1, -2  # kinds of columns; a column of numbers has its position
 _MOST_TEXTS = 1 << 14  # different ones of a column in a block

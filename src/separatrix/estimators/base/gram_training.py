@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.multiclass import LabelledGram, RowsClassified
-from separatrix.estimators.base.prepare import generator
+from separatrix.estimators.base.prepare import class_weights, generator
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import kernel_for_samples
 from separatrix.kernels.gram.operations import concurrent_fits
@@ -65,6 +65,21 @@ def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
                 "Spectrum(3), or on graphs, as WeisfeilerLehman(3), or a function of two objects, as "
                 "FromCallable(k), takes those"
             )
+
+
+def with_coded_weights(model: Any, classes: Any) -> Any:
+    """The model with its class weights by code of the class, for labels that are codes.
+
+    >>> from separatrix import SVC
+    >>> with_coded_weights(SVC(class_weight={"b": 2.0}), np.array(["a", "b"]))
+    SVC(class_weight={1: 2.0})
+    """
+    given = getattr(model, "class_weight", None)
+    if not isinstance(given, dict):
+        return model
+    class_weights(model, given, classes, classes)  # raises errors
+    coded = {c: given[label] for c, label in enumerate(classes.tolist()) if label in given}
+    return clone(model).set_params(class_weight=coded)
 
 
 def classify_many(

@@ -22,6 +22,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.estimators.base.fold_race import FoldRace
 from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.rollback import rollback_on_error
 from separatrix.types import Flags, Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -162,12 +163,14 @@ def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str,
     ([2, 1], [1, 2])
     """
     mean = scores.mean(axis=1)
+    with np.errstate(invalid="ignore"):  # folds that were not reached score -inf
+        std = scores.std(axis=1)
     return {
         "params": list(params),
         **{f"param_{name}": [cell[name] for cell in params] for name in params[0]},
         **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
         "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
+        "std_test_score": std,
         "rank_test_score": np.array([1 + int((mean > value).sum()) for value in mean]),
     }
 
@@ -252,6 +255,7 @@ class WideningSearchCV(GridSearchCV):
         super().__init__(estimator, param_grid, scoring=scoring, cv=cv)
         self.widen, self.search_tol, self.race = widen, search_tol, race
 
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Choose on samples X and labels y, then fit the best cell to all of them."""
         first: Exception | None = None

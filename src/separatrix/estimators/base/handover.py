@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
-from inspect import getattr_static
 from typing import Any
 
-from sklearn.utils.metaestimators import available_if
+from separatrix.estimators.base.decorate import decorate_methods
 
 ENGINES = ("dask", "dask_expr")  # packages whose collections are on a cluster
 METHODS = (
@@ -40,13 +39,7 @@ def is_on_cluster(X: Any) -> bool:
 
 def hand_over_cluster_samples(cls: type) -> None:
     """Wrap the methods of an estimator that take samples, so that those on a cluster are handed over."""
-    for name in METHODS:
-        method = getattr_static(cls, name, None)
-        if hasattr(method, "fn") and hasattr(method, "check"):  # an `available_if`
-            if not hasattr(method.fn, "hands_over"):
-                setattr(cls, name, available_if(method.check)(_handing_over(name, method.fn)))
-        elif callable(method) and not hasattr(method, "hands_over"):
-            setattr(cls, name, _handing_over(name, method))
+    decorate_methods(cls, METHODS, _handing_over)
 
 
 def _handing_over(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,5 +50,4 @@ def _handing_over(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, *args, **more)
         return import_module("separatrix.cluster").dispatch(self, name, method, *args, **more)
 
-    handing_over.hands_over = True  # type: ignore[attr-defined]
     return handing_over

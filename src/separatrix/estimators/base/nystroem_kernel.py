@@ -21,7 +21,7 @@ NAMED_PARAMETERS = {"gamma": "auto", "coef0": 1.0, "degree": 3}  # of kernels by
 
 
 def resolve_nystroem_kernel(model: Any, X: Any) -> Kernel:
-    """The kernel object of a `Nystroem` for samples X, (n, d)."""
+    """The kernel object of a `Nystroem` for samples X, (n, d), or objects, (n,)."""
     name, kernel = "Nystroem", model.kernel
     given = {
         key: getattr(model, key) for key in NAMED_PARAMETERS if getattr(model, key) is not None
@@ -43,7 +43,10 @@ def resolve_nystroem_kernel(model: Any, X: Any) -> Kernel:
             must_be = "None unless `kernel` is a function or a name"
             raise ParameterError(name, "kernel_params", must_be, extra)
         return resolve_kernel(name, kernel, X)
-    return FromCallable(partial(_evaluate_pairs, partial(kernel, **extra)))
+    function = partial(kernel, **extra)
+    if X.ndim == 1:
+        return FromCallable(function, objects=True)
+    return FromCallable(partial(_evaluate_pairs, function))
 
 
 def _evaluate_pairs(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Matrix:

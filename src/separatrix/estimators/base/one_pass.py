@@ -29,7 +29,6 @@ from separatrix.estimators.base.prepare import (
     classes_of_stream,
     prepare,
     require_whole,
-    rollback_on_error,
 )
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import total
@@ -49,7 +48,6 @@ class OnePass(CallbackSupportMixin, Estimator):
     _after_sums: ClassVar[frozenset[str]] = frozenset()  # parameters that the sums do not depend on
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -58,7 +56,6 @@ class OnePass(CallbackSupportMixin, Estimator):
         self._check_parameters()
         return self._fit_blocks(blocks_of(self, X, y, sample_weight), sample_weight)
 
-    @rollback_on_error
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -87,7 +84,6 @@ class OnePass(CallbackSupportMixin, Estimator):
         self.classes_ = train.classes
         return self._learn()
 
-    @rollback_on_error
     def merge(self, *others: Any) -> Self:
         """Add what other models of this type and with the same classes learned from other samples."""
         check_is_fitted(self)

@@ -164,7 +164,10 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, *, reset: bool
     ) -> Training:
-        """The checked training set; with `reset`, everything learned before is dropped."""
+        """The checked training set; with `reset`, everything learned before is dropped.
+
+        Without, passes change a copy: what was learned stays as it is if they fail.
+        """
         train = prepare(
             self,
             X,
@@ -184,6 +187,8 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             self.n_iter_, self.t_ = 0, 1
             self.mistakes_, self.loss_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
             self.learning_curve_, self.boundary_curve_ = np.empty(0), np.empty(0)
+        else:
+            self._state = self._state.copy(averages=self._average_from > 0)
         return train
 
     def _samples_of(self, train: Training) -> OnlineSamples:
@@ -262,7 +267,7 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         self.loss_curve_ = np.append(self.loss_curve_, seen.losses.sum() / met)
         if self._keeps_log:
             rows, positions = np.unique(seen.mistakes.rows, return_inverse=True)
-            self._past.append((X[rows], seen.mistakes._replace(rows=positions)))
+            self._past = [*self._past, (X[rows], seen.mistakes._replace(rows=positions))]
 
     def _losses(self, seen: Pass, train: Training, held_out: Codes) -> Vector:
         """Mean loss or validation error of each boundary that stops by itself."""
@@ -307,7 +312,7 @@ class OnlineMachine(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         W, b = self._state.W, self._state.b
         if 0 < self._average_from < self.t_:
             W, b = self._state.average(self.t_ - self._average_from)
-        self.coef_, self.intercept_ = W.copy(), b.copy()
+        self.coef_, self.intercept_ = W, b
         return self
 
 

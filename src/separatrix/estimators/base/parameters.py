@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 from sklearn.base import BaseEstimator
 
 from separatrix.estimators.base.handover import hand_over_cluster_samples
+from separatrix.estimators.base.rollback import keep_fit_on_error
 from separatrix.validation import (
     require_choice,
     require_flag,
@@ -59,6 +60,7 @@ def with_parameters(cls: type[Made]) -> type[Made]:
     """
     made = dataclass(eq=False, repr=False)(cls)
     hand_over_cluster_samples(made)
+    keep_fit_on_error(made)
     return made
 
 

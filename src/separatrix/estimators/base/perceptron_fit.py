@@ -13,8 +13,10 @@ from separatrix.estimators.base.prepare import Training
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.gram.operations import scores_of_rows
-from separatrix.runtime.device import as_double, as_numpy, like
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.device import as_double, as_numpy, is_tensor, like
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.decomposition import Problems, coding, n_boundaries, problems_of
 from separatrix.solvers.perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.kernel_perceptron import KernelPerceptronFit, PassRule
@@ -22,6 +24,8 @@ from separatrix.solvers.perceptron.online_to_batch import Mistakes, at_steps, av
 from separatrix.solvers.perceptron.projectron import ProjectronFit, solve_projectron
 from separatrix.types import Codes, Gram, Matrix, Signs, Vector
 
+PRODUCT_ROWS = 256  # of scores that a thread computes at a time
+PRODUCT_WORK = 2**23  # multiply-adds of scores that are worth a thread
 PerceptronFit = KernelPerceptronFit | ProjectronFit
 
 
@@ -70,13 +74,26 @@ class PerceptronOptions(NamedTuple):
         """
         p = alpha.shape[1]
         if self.predictor in ("last", "average"):
-            S = as_double(K) @ like(alpha, K)
+            S = as_double(K) @ like(alpha, K) if is_tensor(K) else self._product(K, alpha)
             return S + like(square * alpha.sum(axis=0), K) if square else S
         K = as_numpy(K) + square if square else as_numpy(K)
         if self.predictor == "vote":
             by_argmax = self.corrects_by_argmax(p)
             return votes(K, log, p, n_steps, by_argmax=by_argmax, at_zero=self.at_zero)
         return at_steps(K, log, p, rng.integers(max(1, n_steps), size=len(K)))
+
+    def _product(self, K: Matrix, alpha: Matrix) -> Matrix:
+        """K alpha, (m, p), by blocks of rows, so that the number of threads changes no bit."""
+        S = np.empty((len(K), alpha.shape[1]))
+
+        def multiply(rows: slice) -> None:
+            np.matmul(as_double(K[rows]), alpha, out=S[rows])
+
+        work = S.size * len(alpha)
+        threads = min(self.threads, work // PRODUCT_WORK)
+        with blas_on_one_thread(work):
+            in_threads(multiply, row_blocks(len(K), PRODUCT_ROWS), threads=threads)
+        return S
 
     def corrects_by_argmax(self, p: int) -> bool:
         """Whether the highest of p scores decides about a correction."""

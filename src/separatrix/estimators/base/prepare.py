@@ -5,10 +5,9 @@ scikit-learn's checks do most of it; their messages of several lines become one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+import reprlib
 from numbers import Real
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse
@@ -42,7 +41,6 @@ from separatrix.types import Codes, Matrix, Vector
 
 LARGE_BYTES = 8 * MEBIBYTE  # of samples, above which several threads check them: 1 ms of one
 EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # dtypes of tensors
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Training(NamedTuple):
@@ -128,22 +126,6 @@ def require_fitted(estimator: Any) -> None:
     """Raise scikit-learn's error if a classifier has not been fitted; cheap if it has."""
     if "classes_" not in vars(estimator):
         check_is_fitted(estimator)
-
-
-def rollback_on_error(method: Method) -> Method:
-    """Decorate a method so that the estimator is unchanged if it raises."""
-
-    @wraps(method)
-    def guarded(self: Any, *args: Any, **more: Any) -> Any:
-        before = dict(self.__dict__)
-        try:
-            return method(self, *args, **more)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    return cast(Method, guarded)
 
 
 def check_unchanged(estimator: Any, begun: dict[str, Any]) -> None:
@@ -440,8 +422,12 @@ def class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Ve
                 raise ParameterError(
                     _name(estimator), "class_weight", "finite and at least 0", {label: weight}
                 )
-        # labels without an entry weigh 1; entries without a label are ignored
-        class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
+        # labels without an entry weigh 1; entries without a label are of classes that are not here
+        known = classes.tolist()
+        if set(class_weight) - set(known) and set(known) - set(class_weight):
+            must_be = f"a dict with labels of {reprlib.repr(known)} as keys"
+            raise ParameterError(_name(estimator), "class_weight", must_be, class_weight)
+        class_weight = {label: class_weight.get(label, 1.0) for label in known}
     return np.asarray(compute_sample_weight(class_weight, y), dtype=np.float64)
 
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram.held import reorder

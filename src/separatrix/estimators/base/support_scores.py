@@ -13,10 +13,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.estimators.base.support import Support, add_sides, centred_weights
+from separatrix.jit import njit
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.epilogues import Epilogue, kernel_block
 from separatrix.kernels.gram.sources import EPILOGUE_WORK

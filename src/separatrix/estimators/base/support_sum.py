@@ -95,5 +95,20 @@ class SupportSum(KernelMachine):
         """Set the coefficients and intercepts in scikit-learn's layout."""
         sparse = issparse(self._vectors) and not isinstance(self.kernel_, FromCallable)
         coef = self._support.coef
-        self.dual_coef_ = csr_array(coef) if sparse else coef
+        self.dual_coef_ = csr_array(coef) if sparse else coef.view()
         self.intercept_ = self._support.intercept.copy()
+        self._protect()
+
+    def _protect(self) -> None:
+        """Refuse changes in place of what predictions do not read, or have prepared from it."""
+        if isinstance(vectors := vars(self).get("support_vectors_"), np.ndarray):
+            self.support_vectors_ = vectors.view()  # the array may be the user's
+        for name in ("dual_coef_", "intercept_", "support_vectors_"):
+            value: Any = vars(self).get(name)
+            values = value.data if issparse(value) else value
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._protect()

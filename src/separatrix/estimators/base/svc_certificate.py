@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.estimators.base.support import Support, centred_weights
+from separatrix.jit import njit
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.sources import make_source
 from separatrix.kernels.rounding import ValueErrors

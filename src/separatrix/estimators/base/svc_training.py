@@ -32,7 +32,6 @@ from separatrix.estimators.base.prepare import (
     generator,
     prepare,
     require_whole,
-    rollback_on_error,
 )
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_machine import SupportMachine
@@ -93,7 +92,6 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
     _make_gram = staticmethod(make_gram)  # an instance may have one that keeps kernel values
 
     @with_callbacks
-    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         self._check_parameters()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import reprlib
+from collections.abc import Callable
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.callables import psd_policy
 from separatrix.kernels.embedding import SEMIDEFINITE
 from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.pair_values import name_of
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.nearest.metrics import Metric, metric_of
@@ -183,6 +186,8 @@ class Pairwise:
 
     def __init__(self, X: Any, metric: Any, params: dict[str, Any]) -> None:
         self._metric = "rogerstanimoto" if metric == "sokalmichener" else metric  # one formula
+        if callable(metric):
+            self._metric = partial(_distance, metric)
         self._params = params
         self._boolean = isinstance(metric, str) and metric in BOOLEAN
         self.rows = X.astype(bool) if self._boolean else X
@@ -211,6 +216,21 @@ class Pairwise:
                 **self._params,
             )
         )
+
+
+def _distance(metric: Callable[..., Any], x: Any, z: Any, **params: Any) -> float:
+    """The value of a function of two samples; raises an error if it is no number."""
+    value = metric(x, z, **params)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if np.isnan(number):
+        raise DataError(
+            f"a metric must return a number for two samples; {name_of(metric)} returned "
+            f"{reprlib.repr(value)}"
+        )
+    return number
 
 
 def _inverse_covariance(params: dict[str, Any], d: int) -> Matrix:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.estimators.neighbor_index import NeighborIndex
+from separatrix.jit import njit
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy
 from separatrix.runtime.sums import canonical, dense

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from separatrix.errors import DataError
+from separatrix.jit import njit
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_choice, require_integer

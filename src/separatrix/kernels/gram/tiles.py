@@ -5,8 +5,7 @@ A call does not hold the interpreter lock, so threads that fill tiles do not wai
 
 from __future__ import annotations
 
-from numba import njit
-
+from separatrix.jit import njit
 from separatrix.kernels.epilogues import Epilogue, kernel_block
 from separatrix.types import Codes, Matrix, Vector
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, MemoryBudgetError
+from separatrix.jit import njit
 from separatrix.kernels.graphs.from_networkx import from_networkx, is_networkx
 from separatrix.kernels.object_kernels import as_objects
 from separatrix.kernels.vocabulary import Vocabulary

@@ -27,8 +27,8 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.kernels.strings.sequences import EncodedSequences
 from separatrix.kernels.strings.subsequence_simd import (
     LANES,

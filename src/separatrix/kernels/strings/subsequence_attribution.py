@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.kernels.strings.sequences import EncodedSequences
 from separatrix.kernels.strings.subsequence_simd import (
     LANES,

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from llvmlite import binding, ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from separatrix.jit import njit
 from separatrix.kernels.strings.sequences import EncodedSequences
 from separatrix.types import Codes, Matrix, Vector
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import TINY, LinearFit, LinearSamples

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array, issparse
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.linear_svm.shrinking import DescentState, draw_next, leave_out

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse import issparse
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor

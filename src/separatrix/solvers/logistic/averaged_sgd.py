@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.perceptron.primal import OnlineState

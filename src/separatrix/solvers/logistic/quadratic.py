@@ -9,9 +9,9 @@ Symbols: H second derivatives, (m, m); v the gradient of the smooth part, kept u
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from separatrix.jit import njit
 from separatrix.types import Matrix, Vector
 
 EPOCHS = 5  # of coordinate descent between two linear systems, at least

@@ -7,8 +7,8 @@ code. The exponential is a polynomial without branches for the same reason; loga
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.exponential import exp_below_0
 from separatrix.types import Codes, Matrix, Vector
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.solvers.logistic.softmax import replace_scores, sigmoid_residuals
 from separatrix.solvers.logistic.sparse_products import (
     add_products,

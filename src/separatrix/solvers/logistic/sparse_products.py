@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.sums import canonical
 from separatrix.types import Block, Codes, Matrix, Vector
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array, hstack, issparse
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.sums import canonical, dense
 from separatrix.solvers.logistic.sparse_products import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.simd import LANES, REPEAT_16_BITS, blocks_of, first_bit, hamming_mask

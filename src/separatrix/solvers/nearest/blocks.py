@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError
+from separatrix.jit import njit
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest.groups import Index, Search

@@ -10,8 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uintp
+from numba import uintp
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.threads import in_threads

@@ -6,9 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array, hstack, issparse
 
+from separatrix.jit import njit
 from separatrix.runtime.sums import canonical
 from separatrix.types import Codes, Flags, Matrix, Vector
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.simd import squared_distance

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, uintp
+from numba import uintp
 
+from separatrix.jit import njit
 from separatrix.runtime.simd import absolute_distance, squared_distance
 from separatrix.types import Matrix
 

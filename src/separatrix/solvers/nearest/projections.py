@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg  # noqa: F401 - compiled products need it
-from numba import njit, uintp
+from numba import uintp
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor

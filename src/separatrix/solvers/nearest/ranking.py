@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.types import Codes, Matrix
 
 NOBODY = np.iinfo(np.int64).max  # the row number of an empty slot

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.simd import squared_distance
 from separatrix.runtime.threads import blas_on_one_thread, in_threads

@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import in_threads

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.types import Codes, Matrix, Vector
 
 PREDICTORS = ("last", "average", "vote", "random")

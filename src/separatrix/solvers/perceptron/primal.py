@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
@@ -29,6 +29,11 @@ class OnlineState(NamedTuple):
     def zero(cls, p: int, d: int) -> OnlineState:
         """The state before the first example."""
         return cls(np.zeros((p, d)), np.zeros(p), np.zeros((p, d)), np.zeros(p))
+
+    def copy(self, *, averages: bool) -> OnlineState:
+        """A state that a pass may change; without averages, it must not keep any."""
+        U, u = (self.U.copy(), self.u.copy()) if averages else (self.U, self.u)
+        return OnlineState(self.W.copy(), self.b.copy(), U, u)
 
     def average(self, n_steps: int) -> tuple[Matrix, Vector]:
         """Mean of all hypotheses over n_steps examples: weights and biases."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import FitMonitor

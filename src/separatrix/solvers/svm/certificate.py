@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.solvers.svm.stacked import StackedFits
 from separatrix.types import Codes, Flags, Matrix, Vector
 

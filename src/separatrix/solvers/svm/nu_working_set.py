@@ -7,8 +7,8 @@ by any constant: only differences within a side count.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.simd import bits_of, float_of
 from separatrix.solvers.svm.working_set import (

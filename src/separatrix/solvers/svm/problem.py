@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.types import Codes, Gram, Signs, Vector
 
 ROUNDING = 1e-12  # of a bound, or of the two sides of y'a = 0

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from separatrix.jit import njit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.simd import bits_of, float_of
 from separatrix.solvers.svm.problem import ROUNDING
