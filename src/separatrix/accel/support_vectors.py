@@ -19,7 +19,8 @@ from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.prepare import Training, generator
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_scores import score_samples
-from separatrix.estimators.base.svc_fit import EXACT, SvcState, solve_svc
+from separatrix.estimators.base.svc_certificate import EXACT
+from separatrix.estimators.base.svc_fit import SvcState, solve_svc
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.build import kernel_blocks

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
-from separatrix.accel.deferred import DeferringFinder
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.worker import Channel, describe_error, print_traceback
 
@@ -39,8 +37,7 @@ class Service(Protocol):
 
 
 def main(channel: Channel, settings: Settings, services: Mapping[str, str] = SERVICES) -> None:
-    """Serve until the server closes the pipe; the process imports neither pandas nor `scipy.stats`."""
-    sys.meta_path.insert(0, DeferringFinder())
+    """Serve until the server closes the pipe."""
     Dispatcher(settings, channel.send, services).serve(channel)
 
 
