@@ -66,6 +66,7 @@ def test_subclasses_that_override_a_method_are_not_served(owner, name):
     assert ours == answers(owner())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("owner", "name"), METHODS, ids=LABELS)
 @pytest.mark.parametrize("before", [True, False])
 def test_methods_that_are_assigned_to_the_class_are_not_served(owner, name, before, monkeypatch):
