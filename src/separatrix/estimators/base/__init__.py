@@ -10,5 +10,6 @@
 - nearest neighbours: neighbor_queries, neighbor_voting, row_groups
 - searches: kernel_search, gram_training, grid_widening, fold_race, kernel_combination, nystroem_search,
   tuned
-- fits in progress, and GPUs: monitoring, device_samples, device_support
+- fits in progress, and GPUs: monitoring, rollback (of fits that raise), decorate;
+  device_samples, device_support
 """
