@@ -45,7 +45,8 @@ def main(arguments):
             keep_section(text)
     if not options.keep:
         run_suites(options.suites, options.out)
-    draw(RESULTS.read_text())
+    if options.out is None:
+        draw(RESULTS.read_text())
 
 
 def run_suites(names, out):

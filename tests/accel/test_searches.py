@@ -11,6 +11,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     RandomizedSearchCV,
     StratifiedKFold,
+    cross_val_predict,
     cross_val_score,
     cross_validate,
     learning_curve,
@@ -18,7 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import MinMaxScaler, StandardScaler, scale
 from sklearn.svm import SVC
 from tests.blas import blas_threads
 from threadpoolctl import threadpool_limits
@@ -279,3 +280,31 @@ def test_errors_and_warnings_are_scikit_learns_own():
             GridSearchCV(SVC(), {"C": [-1.0]}, error_score="raise").fit(X, Y)
         with pytest.warns(FitFailedWarning, match="fits failed"):
             GridSearchCV(SVC(), {"C": [-1.0, 1.0]}).fit(X, Y)
+
+
+def test_a_search_is_scikit_learns_where_a_step_writes_into_its_samples():
+    """The training samples are then scored as the step has left them."""
+    pipe = make_pipeline(MinMaxScaler(copy=False), KNeighborsClassifier())
+    theirs = cross_validate(pipe, X[:200], Y[:200], cv=3, return_train_score=True)
+    with accel.patched(smallest=0):
+        ours = cross_validate(pipe, X[:200], Y[:200], cv=3, return_train_score=True)
+    np.testing.assert_array_equal(ours["train_score"], theirs["train_score"])
+
+
+def test_cells_whose_intercept_rounding_decides_are_scikit_learns():
+    """Of classes of equal weight all coefficients may be at their bounds."""
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(120, 6)), np.arange(120) % 3
+    model = SVC(class_weight="balanced", tol=1e-6)
+    search = GridSearchCV(model, {"C": [0.01, 0.1, 10.0], "gamma": [0.1]}, cv=3)
+    theirs = search.fit(A, b).cv_results_["mean_test_score"]
+    counters.reset()
+    with accel.patched(smallest=0):
+        ours = search.fit(A, b).cv_results_["mean_test_score"]
+    assert 0 < counters.CALLS["SVC in a search"].served < 9
+    np.testing.assert_array_equal(ours, theirs)
+    labels = cross_val_predict(SVC(C=0.01, class_weight="balanced"), A, b)
+    with accel.patched(smallest=0):
+        np.testing.assert_array_equal(
+            cross_val_predict(SVC(C=0.01, class_weight="balanced"), A, b), labels
+        )

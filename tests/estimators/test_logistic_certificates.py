@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from tests.exact_losses import ExactLosses
 from tests.random_problems import random_problem
@@ -69,6 +70,17 @@ def check(seed):
 @pytest.mark.parametrize("seed", range(24))
 def test_gradients_and_gaps_are_never_below_the_exact_ones(seed):
     check(seed)
+
+
+def test_dense_and_sparse_blocks_have_the_certificate_of_one_array():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(5.0, 1.0, size=(60, 3)), np.arange(60) % 2
+    expected = LogisticRegression().fit(X, y)
+
+    found = LogisticRegression().fit([(X[:30], y[:30]), (csr_array(X[30:]), y[30:])])
+
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-9)
+    assert found.gradient_ <= found.tol
 
 
 @pytest.mark.slow

@@ -419,3 +419,11 @@ def test_many_rows_are_scored_as_precisely_as_few_where_kernel_values_cancel():
     many = rng.random((10_000, 20)).astype(np.float32)
     parts = [model.decision_function(part) for part in np.array_split(many, 20)]
     np.testing.assert_allclose(model.decision_function(many), np.vstack(parts), atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_a_hard_margin_between_samples_in_one_place_is_refused(kernel):
+    """All kernel values are equal, and about the mean those of a linear kernel are 0."""
+    X, y = np.ones((10, 2)), np.arange(10) % 2
+    with pytest.raises(DataError, match="cannot be separated"):
+        SVC(C=np.inf, kernel=kernel).fit(X, y)

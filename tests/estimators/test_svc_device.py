@@ -36,6 +36,7 @@ from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime import device as backends
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+to_device = pytest.importorskip("separatrix.kernels.gram.device_prepared").to_device
 X, Y = load_iris(return_X_y=True)
 IMAGES, DIGITS = (part[:150] for part in load_digits(n_class=5, return_X_y=True))
 TENSOR = torch.as_tensor(X)
@@ -114,7 +115,9 @@ def test_kernel_values_that_are_too_coarse_are_computed_again_in_float64(gpu, mo
 
     assert "float64" in model.gram_
     assert model._kernel_tolerance < 1e-9
+    assert set(model.stop_) == {"tol"}
     assert model.violation_.max() <= model.tol
+    assert model.dual_gap_.max() <= 1e-3
     assert len(np.setxor1d(model.support_, SVC(C=1e6, gamma=0.5).fit(X, Y).support_)) <= 2
 
 
@@ -128,10 +131,11 @@ def test_a_fit_that_is_stopped_is_not_begun_again_in_float64(gpu, monkeypatch):
         return found
 
     monkeypatch.setattr(svc_fit.SvcOptions, "solve", stop_afterwards)
-    with pytest.warns(Warning, match="SVC was stopped"):
+    with pytest.warns(Warning, match="SVC was stopped; .* a relative duality gap of up to"):
         model = SVC(C=1e6, gamma=0.5, device="cuda").fit(X, Y)
     assert "float32" in model.gram_
     assert set(model.stop_) == {"stopped"}
+    assert model.dual_gap_.min() > 1e-3
 
 
 def test_the_search_gives_the_same_table_on_a_gpu(gpu):
@@ -313,6 +317,18 @@ def test_samples_that_may_not_be_written_to_are_taken(gpu):
     fixed.flags.writeable = False
     model = SVC(device="cuda").fit(fixed, Y)
     np.testing.assert_array_equal(model.predict(fixed), SVC().fit(X, Y).predict(X))
+
+
+def test_sparse_support_vectors_that_may_not_be_written_to_are_copied(gpu):
+    model = SVC(gamma=0.5, device="cuda").fit(csr_array(X), Y)
+    values = model.support_vectors_.data
+    assert not values.flags.writeable
+
+    found = to_device(model.support_vectors_, torch.device("cpu"))
+
+    assert found.values.data_ptr() != values.ctypes.data
+    np.testing.assert_array_equal(found.values.numpy(), values)
+    np.testing.assert_array_equal(model.predict(X), SVC(gamma=0.5).fit(X, Y).predict(X))
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from separatrix import (
     KNeighborsClassifier,
     LinearSVC,
 )
-from separatrix.evaluation.decisions import decide
 from separatrix.evaluation.lattice import Lattice, kernel_machine, kernel_scores
+from separatrix.evaluation.plane_decisions import decide
 
 pytestmark = pytest.mark.filterwarnings("ignore:KernelPerceptron still made")
 

@@ -61,7 +61,7 @@ def nested(depth):
         altered(sx.SVC(kernel=sum([Gaussian(1.0 + i) for i in range(40)], Linear()))),
         altered(nested(9)),
         altered(make_pipeline(*[StandardScaler() for _ in range(65)], sx.SVC())),
-        altered(sx.SVC(class_weight={(0, 1): 2.0})),
+        altered(sx.SVC(class_weight={0: 1.0, 1: 1.0, 2: 1.0, (0, 1): 2.0})),
     ],
     ids=range(10),
 )

@@ -127,8 +127,8 @@ def test_accuracies_against_k_are_those_of_the_table(neighbours):
 
 def test_features_have_one_panel_for_each_class(neighbours):
     page = neighbours.page
-    figure = pictures(page)[-1].figure
-    assert [axes.get_title() for axes in figure.axes] == ["setosa", "versicolor", "virginica"]
+    titles = [[axes.get_title() for axes in one.figure.axes] for one in pictures(page)]
+    assert ["setosa", "versicolor", "virginica"] in titles
 
 
 @pytest.mark.slow

@@ -146,6 +146,7 @@ async def test_experiments_are_listed_with_the_availability_of_their_data(tmp_pa
     assert named["usps-kernel-perceptron"]["data"] == "usps"
     for name, one in named.items():
         used = make(name, quick=True).options.get("data", one["data"])
+        used = one["data"] if used == "built in" else used
         digits_without_mnist = name in ("mnist-parity", "mnist-virtual-sv", "mnist8m")
         if not digits_without_mnist:
             assert one["quick_data"] == used, name

@@ -25,7 +25,7 @@ def serve_predictions(calls: list[Any], *, draws: bool) -> list[Any] | None:
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if method not in METHODS.get(type(last).__name__, ()):
         return None
-    return serve(as_search, draws=draws, answer=_predict_solved)
+    return serve(as_search, draws=draws, answer=_predict_solved, compute=_fit_and_predict)
 
 
 def _as_search(function: Any, args: Any, _more: Any) -> Any:
@@ -33,6 +33,13 @@ def _as_search(function: Any, args: Any, _more: Any) -> Any:
     estimator, X, y, train, test, fit_params, method = args
     options = {"train": train, "test": test, "fit_params": fit_params, "method": method}
     return function, (estimator, X, y), {**options, "parameters": None, "scorer": None}
+
+
+def _fit_and_predict(call: Any) -> Any:
+    """The predictions of a call by scikit-learn."""
+    function, given, options = call
+    more = (options[name] for name in ("train", "test", "fit_params", "method"))
+    return function.function(*given, *more)
 
 
 def _predict_solved(call: Any, solved: Solved) -> Any:

@@ -80,11 +80,15 @@ class Candidate(NamedTuple):
     before: str  # the hash of these steps
 
 
-def serve(calls: list[Any], *, draws: bool, answer: Any = None) -> list[Any] | None:
+def serve(
+    calls: list[Any], *, draws: bool, answer: Any = None, compute: Any = None
+) -> list[Any] | None:
     """The result of each call, or None if scikit-learn is to compute all of them.
 
+    Calls that could not be solved scikit-learn computes one by one, in their order.
+
     `draws`: whether the fits would draw from the global generator of this process. `answer` makes the
-    result of a call whose model is solved; without it, scores.
+    result of a call whose model is solved, `compute` that of another; without them, scores.
     """
     start = perf_counter()
     label = f"{type(calls[0][1][0]).__name__} in a search"
@@ -94,21 +98,27 @@ def serve(calls: list[Any], *, draws: bool, answer: Any = None) -> list[Any] | N
     except Exception as error:
         count_fallback(label, reason_of(error))
         return None
-    seconds = (perf_counter() - start) / len(calls)
+    if not solved:
+        count_fallback(label, "no cell solved")
+        return None
+    seconds = (perf_counter() - start) / len(solved)
     results = []
     for cell, call in zip(cells, calls, strict=True):  # in their order, as scikit-learn
+        if cell.number not in solved:
+            results.append((compute or _fit_and_score)(call))
+            continue
         if draws and getattr(cell.model, "random_state", 0) is None:  # a seed, which no fit uses
             np.random.randint(np.iinfo("i").max)  # noqa: NPY002
         result = (answer or _score_solved)(call, solved[cell.number])
         if isinstance(result, dict) and "fit_time" in result:  # the cells share their work
             result["fit_time"] += seconds
         results.append(result)
-    count_served(label, len(calls))
+    count_served(label, len(solved))
     return results
 
 
 def _solve(calls: list[Any], cells: list[Cell]) -> dict[int, Solved]:
-    """The predictions of all cells, which may be of several kinds."""
+    """The predictions of the cells, which may be of several kinds, by their numbers."""
     _, (_, X, y), _ = calls[0]
     by_kind: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -184,6 +194,8 @@ def _candidate(estimator: Any, parameters: Any) -> Candidate:
         raise NotServed("random steps")
     if any(name.endswith("verbose") and value for name, value in estimator.get_params().items()):
         raise NotServed("verbose")
+    if any("copy" in name.rpartition("__")[2] and value is False for name, value in params.items()):
+        raise NotServed("steps that write into their samples")
     return Candidate(model, steps, joblib.hash(steps))
 
 
@@ -225,6 +237,12 @@ def _scorers_of(options: dict[str, Any]) -> list[Any]:
     """The scores that a call asks for; none if it asks for predictions."""
     scorer = options["scorer"]
     return list(getattr(scorer, "_scorers", {"score": scorer}).values()) if scorer else []
+
+
+def _fit_and_score(call: Any) -> Any:
+    """The result of a call by scikit-learn."""
+    function, given, options = call
+    return function.function(*given, **options)
 
 
 def _score_solved(call: Any, solved: Solved) -> Any:

@@ -17,7 +17,7 @@ from sklearn.utils._sparse import _align_api_if_sparse
 from separatrix.accel.dispatch import NotServed
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.prepare import Training, generator
-from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support import Support, class_segments
 from separatrix.estimators.base.support_scores import score_samples
 from separatrix.estimators.base.svc_certificate import EXACT
 from separatrix.estimators.base.svc_fit import SvcState, solve_svc
@@ -29,11 +29,13 @@ from separatrix.kernels.vector_kernels import squared_norms
 from separatrix.runtime.device import as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import thread_count
+from separatrix.solvers.decomposition import pairs
 from separatrix.solvers.svm.problem import LIBSVM
 from separatrix.solvers.svm.stacked import FitNumbers
 from separatrix.types import Matrix, Vector
 
 EPS = float(np.finfo(float).eps)
+FREE = 1e-6  # share of its bound that a coefficient is away from both ends
 DEFINITE = 1e-9  # share of the largest diagonal value that rounding may take from an eigenvalue
 
 
@@ -107,6 +109,19 @@ def is_definite(K: Matrix) -> bool:
     return True
 
 
+def has_free_coefficients(support: Support, segments: tuple[slice, ...], box: Vector) -> bool:
+    """Whether every boundary has a coefficient clearly between its bounds, (n,).
+
+    Only then do the optimality conditions determine the intercept. Otherwise LIBSVM's depends on whether
+    rounding left a coefficient just below its bound.
+    """
+    bounds = (np.concatenate([box[segments[a]], box[segments[b]]]) for a, b in pairs(len(segments)))
+    return all(
+        np.any((alpha > FREE * bound) & (alpha < (1.0 - FREE) * bound))
+        for alpha, bound in zip(support.alphas(segments), bounds, strict=True)
+    )
+
+
 def _fit(estimator: Any, X: Any, y: Vector, sample_weight: Vector, kernel: str) -> None:
     """Solve, and set what LIBSVM learns, before scikit-learn flips the signs of two classes."""
     if estimator._effective_probability or estimator.max_iter != -1 or estimator.verbose:
@@ -123,6 +138,9 @@ def _fit(estimator: Any, X: Any, y: Vector, sample_weight: Vector, kernel: str) 
     support, fits = state.support, FitNumbers.of(state.fits)
     if np.any(fits.stops != "tol"):
         raise NotServed("missed its tolerance")
+    box = estimator.C * (train.weights * train.class_weights)[state.order]
+    if not has_free_coefficients(support, class_segments(codes[state.order], k), box):
+        raise NotServed("an intercept that rounding decides")
     sign = -1.0 if k == 2 else 1.0
     estimator.support_ = state.order[support.rows].astype(np.int32)
     precomputed = kernel == "precomputed"

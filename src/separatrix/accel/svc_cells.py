@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.accel.dispatch import NotServed
 from separatrix.accel.searches import Cell, Fold, Solved, transform_by
-from separatrix.accel.support_vectors import require_definite
+from separatrix.accel.support_vectors import has_free_coefficients, require_definite
 from separatrix.estimators.base.multiclass import vote
 from separatrix.estimators.base.support import Support, class_segments, scores_of_all
 from separatrix.estimators.base.svc_path import SvcPath, solve_svc_path
@@ -52,7 +52,7 @@ class SearchSamples(NamedTuple):
 
 
 def solve_svc_cells(X: Any, y: Any, cells: list[Cell]) -> Iterator[tuple[int, Solved]]:
-    """Predictions of every cell, with its number."""
+    """Predictions of the cells whose intercepts are determined, with their numbers."""
     for cell in cells:
         _require_served(cell.model)
     y = column_or_1d(y)
@@ -161,11 +161,12 @@ def _solve_kernel(
             raise NotServed("missed its tolerance")
         for chain, solved in in_order(
             partial(_predict_chain, samples, gram, path),
-            zip(group, path.supports, strict=True),
+            zip(group, weights, path.supports, strict=True),
             threads=_scoring_threads(gram, len(group)),
         ):
             for c, answer in zip(path.reached, solved, strict=True):
-                yield chain[c].number, answer
+                if answer is not None:
+                    yield chain[c].number, answer
 
 
 def _scoring_threads(gram: Gram, chains: int) -> int:
@@ -174,16 +175,24 @@ def _scoring_threads(gram: Gram, chains: int) -> int:
 
 
 def _predict_chain(
-    samples: SearchSamples, gram: Gram, path: SvcPath, task: tuple[list[Cell], list[Support]]
-) -> tuple[list[Cell], list[Solved]]:
-    """Predictions of the cells of one fold, in the order in which its values of C were reached."""
-    chain, supports = task
+    samples: SearchSamples,
+    gram: Gram,
+    path: SvcPath,
+    task: tuple[list[Cell], Vector, list[Support]],
+) -> tuple[list[Cell], list[Solved | None]]:
+    """Predictions of the cells of one fold, in the order in which its values of C were reached.
+
+    None for a cell with an intercept that its solution leaves open.
+    """
+    chain, weights, supports = task
     wanted = samples.positions(chain[0].fold.wanted)
     distinct = list(dict.fromkeys(supports))
     with blas_on_one_thread():  # many small products: its threads would spin more than they work
         S = as_numpy(scores_of_all(distinct, gram, wanted))  # (wanted, distinct, p)
     solved = [
         _predict(chain[c], samples, S[:, distinct.index(support)])
+        if has_free_coefficients(support, gram.segments, chain[c].model.C * weights)
+        else None
         for support, c in zip(supports, path.reached, strict=True)
     ]
     return chain, solved

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.evaluation.decisions import decide
 from separatrix.evaluation.lattice import Lattice, in_blocks
+from separatrix.evaluation.plane_decisions import decide
 from separatrix.solvers.decomposition import coding
 from separatrix.types import Codes, Flags, Matrix, Signs
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.runtime.device import as_tensor
 
 Tensor = Any
 DENSE_BYTES = 2**29  # of rows that are dense at a time
@@ -35,7 +36,7 @@ class DeviceCsr:
         return cls(
             torch.as_tensor(starts, device=device),
             torch.as_tensor(columns, device=device),
-            torch.as_tensor(values, device=device),
+            as_tensor(values, device),
             int(X.shape[1]),
         )
 

@@ -247,6 +247,36 @@ def test_triton_programs_do_what_the_compiled_loops_do():
     assert "6 passed, 0 skipped" in ran.stdout
 
 
+def test_a_large_scale_problem_has_a_small_gap_too_if_some_steps_reach_it(monkeypatch):
+    X, segments, problems = problems_of(150, 2, "ovo", C=1e6)
+    gram = on_device(X, segments)
+
+    [whole] = solve_svms(gram, problems)
+    monkeypatch.setattr(cuda, "STEPS_FOR_GAP", 0)
+    [rough] = solve_svms(gram, problems)
+
+    assert (whole.stop, rough.stop) == ("tol", "tol")
+    assert max(whole.violation, rough.violation) <= 1e-3
+    assert whole.gap <= 1e-3 < rough.gap
+    assert rough.n_iter < whole.n_iter
+
+
+def test_rounding_that_ends_the_way_to_the_gap_leaves_the_violation(monkeypatch):
+    X, segments, problems = problems_of(150, 2, "ovo", C=1e6)
+    gram = on_device(X, segments)
+    monkeypatch.setattr(cuda, "STEPS_FOR_GAP", 0)
+    [rough] = solve_svms(gram, problems)
+    monkeypatch.undo()
+    start = [problems[0]._replace(start=rough.alpha, start_errors=rough.errors)]
+    monkeypatch.setattr(cuda, "solve_tiles", lambda *args, single: torch.zeros_like(args[-1]))
+
+    [stuck] = solve_svms(gram, start)
+    [tight] = solve_svms(gram, start, tol=1e-9)
+
+    assert (stuck.stop, tight.stop) == ("tol", "stalled")
+    assert stuck.gap > 1e-3
+
+
 def test_rounding_of_a_bound_does_not_move_an_intercept_that_is_not_unique():
     x = np.array([[0.0], [0.5], [1.0], [2.0]])
     hair = np.array([0.01, 0.01, 0.01, np.nextafter(0.01, 0.0)])

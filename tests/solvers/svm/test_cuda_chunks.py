@@ -50,6 +50,19 @@ def test_levels_and_left_out_rows_change_nothing(scheme, C, kernel, solved):
     assert all(chunk <= level for chunk, level, _ in solved)
 
 
+def test_a_large_scale_problem_has_a_small_gap_too_if_some_steps_reach_it(solved, monkeypatch):
+    X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=1e4)
+    gram = helpers.on_device(X, segments, Gaussian(2.0), memory=MEMORY)
+
+    [whole] = solve_svms(gram, problems)
+    monkeypatch.setattr(cuda, "STEPS_FOR_GAP", 0)
+    [rough] = solve_svms(gram, problems)
+
+    assert (whole.stop, rough.stop) == ("tol", "tol")
+    assert max(whole.violation, rough.violation) <= 1e-3
+    assert whole.gap <= 1e-3 < rough.gap
+
+
 def test_rows_far_from_the_boundary_are_left_out_and_looked_at_again(solved, monkeypatch):
     monkeypatch.setattr(chunks, "NEAR", 0.0)  # too little: some must come back
     X, segments, problems = helpers.problems_of(ROWS, 2, "ovo", C=5.0)

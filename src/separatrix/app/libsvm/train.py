@@ -169,7 +169,8 @@ def _summary(machine: SVC | NuSVC, samples: TrainingSet) -> list[str]:
     numbers = {tuple(pair): p for p, pair in enumerate(pairs(k).tolist())}
     lines = []
     for one, other in samples.order[pairs(k)].tolist():
-        fit = machine._fits[numbers[min(one, other), max(one, other)]]
+        number = numbers[min(one, other), max(one, other)]
+        fit = machine._fits[number]
         # LIBSVM's score is positive on the first side; ours of two classes on the greater label's
         same_side = (one > other) if k == 2 else (one < other)
         lines.append(f"optimization finished, #iter = {fit.n_iter}")
@@ -177,7 +178,8 @@ def _summary(machine: SVC | NuSVC, samples: TrainingSet) -> list[str]:
         if fit.box.min() == fit.box.max():
             nu = fit.alpha.sum() / fit.box.sum()
             lines.append(f"C = {fit.box[0]:f}" if by_nu else f"nu = {nu:f}")
-        rho = -fit.intercept if same_side else fit.intercept
+        intercept = machine._support.intercept[number]
+        rho = -intercept if same_side else intercept
         lines.append(f"obj = {0.5 * fit.square if by_nu else -fit.dual:f}, rho = {rho:f}")
         bound = np.count_nonzero(fit.alpha == fit.box)
         lines.append(f"nSV = {np.count_nonzero(fit.alpha)}, nBSV = {bound}")

@@ -23,7 +23,7 @@ from separatrix.runtime.blocks import default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import as_numpy, like
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
-from separatrix.solvers.svm.certificate import (
+from separatrix.solvers.svm.gap_certificate import (
     EPS,
     Certificate,
     KnownScores,

@@ -34,7 +34,7 @@ from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.nu import solve_nu_svms
 from separatrix.solvers.svm.problem import LIBSVM, ROUNDING, RowLayout, SvmFit, SvmProblem, ticks_of
 from separatrix.solvers.svm.stacked import FitNumbers, StackedFits, StackedProblems
-from separatrix.types import Codes, DeviceMatrix, Gram, Matrix, Vector
+from separatrix.types import Codes, DeviceMatrix, Flags, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
 HELD_ROWS = 1200  # a matrix of so many rows costs as much as the rounds of one boundary without it
@@ -242,15 +242,30 @@ def solve_in_precision(
     fits = options.solve(gram, _with_start(problems, starts(gram)), monitor)
     require_separable(fits)
     certified = certify(gram, fits)
-    missed = np.isin(FitNumbers.of(certified.fits).stops, ("gap", "rounding")).any()
-    if gram.dtype != np.float64 and missed and not monitor.should_stop():
+    missed = np.isin(FitNumbers.of(certified.fits).stops, ("gap", "rounding"))
+    if gram.dtype == np.float64 or not missed.any():
+        require_separable(certified.fits)
+        return gram, certified, tolerance
+    if monitor.should_stop():
+        certified = certified._replace(fits=_stopped(certified.fits, missed))
+    else:
         tolerance = EXACT
         del gram  # frees memory for the next one
         gram = build_gram(tolerance)
         again = options.solve(gram, _from_rough(problems, fits), monitor)
-        require_separable(again)
         certified = certify(gram, _with_steps_of(again, fits))
+        require_separable(certified.fits)
     return gram, certified, tolerance
+
+
+def _stopped(fits: Sequence[SvmFit], which: Flags) -> Sequence[SvmFit]:
+    """Fits of which some had no time left for what they miss."""
+    if isinstance(fits, StackedFits):
+        numbers = FitNumbers.of(fits)
+        stops = np.where(which, "stopped", numbers.stops)
+        return fits.with_certificates(numbers.violations, numbers.gaps, stops)
+    pairs = zip(fits, which, strict=True)
+    return [fit._replace(stop="stopped") if late else fit for fit, late in pairs]
 
 
 def _from_rough(problems: Sequence[SvmProblem], fits: Sequence[SvmFit]) -> Sequence[SvmProblem]:
@@ -274,8 +289,10 @@ def _with_steps_of(fits: Sequence[SvmFit], before: Sequence[SvmFit]) -> Sequence
 
 
 def require_separable(fits: Sequence[SvmFit]) -> None:
-    """Refuse a hard margin on classes that no boundary separates."""
-    if np.any(FitNumbers.of(fits).stops == "not separable"):
+    """Refuse a hard margin on classes that no boundary separates: a sample on the wrong side costs C."""
+    numbers = FitNumbers.of(fits)
+    missed = np.isin(numbers.stops, ("gap", "rounding")) & np.isinf(numbers.gaps)
+    if np.any((numbers.stops == "not separable") | missed):
         raise DataError(
             "C=inf asks for a hard margin, but the classes cannot be separated (or only by a margin "
             "below a millionth of their size); give a finite C, a richer kernel, or check the labels"

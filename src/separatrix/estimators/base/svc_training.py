@@ -259,7 +259,8 @@ def warn_if_unfinished(name: str, options: SvcOptions, fits: Sequence[SvmFit]) -
     if not len(late):
         return
     first = numbers.stops[late[0]]
-    wide = options.stop != LIBSVM and first in ("gap", "rounding")
+    met = numbers.violations[late].max() <= options.tol
+    wide = options.stop != LIBSVM and (met or first in ("gap", "rounding"))
     by_gap = options.stop == "gap" or (wide and numbers.gaps[late].max() > max(options.tol, GAP))
     what = "relative duality gap" if by_gap else "violation"
     reached = (numbers.gaps if by_gap else numbers.violations)[late].max()

@@ -77,6 +77,18 @@ def bounded_residuals(F: Matrix, E: Matrix, y: Codes, weights: Vector) -> Residu
     return Residuals(losses, R, off)
 
 
+def sums_of_features(block: Block) -> Vector:
+    """Sum of each feature, then the number of samples, (d + 1,).
+
+    Of sparse samples that number is inf, which makes the centre 0: only there they stay sparse.
+    """
+    X = block.X
+    if issparse(X):
+        return np.append(np.zeros(X.shape[1]), np.inf)
+    return np.append(X.sum(axis=0, dtype=np.float64), float(len(X)))
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # here too: it may run on a worker
 def exact_sums(
     block: Block, *, W: Matrix, b: Vector, centre: Vector, divergences: bool
 ) -> ExactSums:
@@ -148,8 +160,8 @@ def certify_logistic(
     """
     d = theta.shape[1] - intercept
     W, b = theta[:, :d], theta[:, -1].copy() if intercept else np.zeros(len(theta))
-    first = next(iter(blocks)).X
-    centre = np.zeros(d) if issparse(first) else first.mean(axis=0, dtype=np.float64)
+    features = total(sums_of_features, blocks, np.add)
+    centre = features[:-1] / features[-1]
     part = partial(exact_sums, W=W, b=b, centre=centre, divergences=bool(l1.any()))
     sums = total(part, blocks, merge_exactly)
     slope = l2 * theta

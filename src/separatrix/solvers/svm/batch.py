@@ -64,9 +64,10 @@ class ProblemBatch:
         np.negative(y, out=state[ERRORS])
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
         self.tol, self.gaps = rule.tol, np.full(len(boxes), rule.gap)
-        self.may_miss_gap = rule.gaps_for(boxes * self.scales) > rule.gap
-        self.max_iter = rule.max_iter
-        self.hard, self.nearly_hard = np.isinf(boxes), boxes * self.scales > NEARLY_HARD
+        self.hard = np.isinf(boxes)
+        sizes = boxes * np.maximum(self.scales, np.finfo(float).tiny)
+        self.may_miss_gap = rule.gaps_for(sizes) > rule.gap
+        self.max_iter, self.nearly_hard = rule.max_iter, sizes > NEARLY_HARD
         self.largest = int(np.diff(starts).max())
         p = len(problems)
         whole, real = np.zeros((4, p), np.int64), np.empty((3, p))

@@ -53,6 +53,7 @@ SMALLEST_SET = 16
 SINGLE = 3e-5  # tolerance of a tile, for errors of size 1, down to which it is solved in float32
 STEPS_AT_ONCE, LEAST_STEPS = 20_000, 2000  # of a tile: some 50 ms on a GPU
 TILES_AT_ONCE = 256  # solved at the same time: of more, each takes fewer steps in a round
+STEPS_FOR_GAP = 50_000  # of a large-scale problem, after which the violation alone decides
 STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
@@ -102,7 +103,8 @@ class DeviceBatch:
         box = self.all.high - self.all.low
         boxes = as_numpy(torch.stack([box.amax(dim=1), (box > 0).sum(dim=1).double()]))
         largest = np.array([layouts.of(problem).largest for problem in problems])
-        self.gaps = rule.gaps_for(boxes[0] * largest)
+        self.gaps = np.full(len(problems), rule.gap)
+        self.may_miss_gap = rule.gaps_for(boxes[0] * largest) > rule.gap
         # |w|^2 below which two convex hulls meet, for each squared sum of coefficients
         self.least = np.where(np.isinf(boxes[0]), NOT_SEPARABLE * largest, -np.inf)
         trained = int(boxes[1].max())
@@ -110,6 +112,7 @@ class DeviceBatch:
         self.one_tile = trained <= self.w
         p = len(problems)
         self.n_iter, self.checked = np.zeros(p, np.int64), np.zeros(p, np.int64)
+        self.met_at = np.full(p, -1)  # steps at which the violation was met first
         self.dual, self.ticks = np.full(p, -np.inf), np.zeros(p, np.int64)
         self.stop, self.rounds = np.full(p, "", dtype="<U13"), 0
         self.single, self.double = False, np.zeros(p, bool)  # last tiles' type; problems in float64
@@ -216,7 +219,7 @@ class DeviceBatch:
         inner = np.full(len(active), 0.9 * tol)
         if not self.one_tile or tol == np.inf:
             inner = np.maximum(0.1 * violation, 0.5 * tol if tol < np.inf else 0.0)
-        close = met & (violation > 0) & np.isfinite(self.gaps[active])
+        close = self._wants_gap(active, met) & (violation > 0)
         far = np.zeros(len(active), dtype=bool)
         if close.any():
             _, primal, dual, _ = (as_numpy(part) for part in objectives(self._rows_of(active)))
@@ -234,6 +237,14 @@ class DeviceBatch:
         self.stop[active] = np.select(list(reasons.values()), list(reasons), "")
         self._report_progress(active, violation)
         return inner
+
+    def _wants_gap(self, chosen: Codes, met: Flags) -> Flags:
+        """Which of those that met the violation are asked for a gap: of large scale for some steps only."""
+        first = chosen[met & (self.met_at[chosen] < 0)]
+        self.met_at[first] = self.n_iter[first]
+        late = self.n_iter[chosen] - self.met_at[chosen] >= STEPS_FOR_GAP
+        given_up = self.may_miss_gap[chosen] & late
+        return np.asarray(met & np.isfinite(self.gaps[chosen]) & ~given_up)
 
     def _unpromising(self, active: Codes, steps: Vector | None) -> tuple[Flags, Flags]:
         """Problems whose objective has stopped rising, and those whose convex hulls meet."""
@@ -288,7 +299,9 @@ class DeviceBatch:
         bias, primal, dual, square = objectives(self.all)
         violation = ViolationKeys.of(self.all).violation
         measured = as_numpy(torch.stack([bias, violation, primal, dual, square]))
-        met = (measured[1] <= self.rule.tol) & (_relative_gaps(*measured[2:4]) <= self.gaps)
+        small = _relative_gaps(*measured[2:4]) <= self.gaps
+        small |= self.may_miss_gap & (self.stop == "stalled")  # on the way to the gap
+        met = (measured[1] <= self.rule.tol) & small
         if not self.rough:
             self.stop[met] = "tol"
         alpha, errors = as_numpy(self.all.b.abs()), as_numpy(self.all.F)

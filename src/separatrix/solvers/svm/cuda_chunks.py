@@ -156,7 +156,7 @@ class ChunkedBatch(DeviceBatch):
         """Problems that are not solved yet on the rows that are near; gaps are of all rows."""
         going = violation > (self.rule.tol if self.stride == 1 else max(self.rule.tol, LEVEL_TOL))
         if bool(self.near.all()):
-            close = ~going & (violation > 0) & np.isfinite(self.gaps)
+            close = self._wants_gap(np.arange(len(going)), ~going) & (violation > 0)
             if close.any():
                 _, primal, dual, _ = (as_numpy(part) for part in objectives(self.all))
                 going |= close & (_relative_gaps(primal, dual) > self.gaps)
