@@ -348,5 +348,5 @@ def test_warnings_that_differ_in_a_number_only_are_one_message(playground):
 def test_a_hard_margin_between_points_in_one_place_is_refused(playground):
     same = [[1.0, 1.0, "ab"[i % 2]] for i in range(10)]
 
-    with pytest.raises(DataError, match="5 of 10 points are on the wrong side"):
+    with pytest.raises(DataError, match="classes cannot be separated"):
         fit(playground, points=same, model="svm", parameters={"hard": True})
