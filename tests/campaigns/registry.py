@@ -4,6 +4,6 @@ from tests.campaigns.campaign import campaign_named
 
 NAMES = (
     *("differential", "properties", "limits", "certificates", "model-files", "readers"),
-    *("kills", "faults", "stops", "threads", "workbench"),
+    *("kills", "faults", "stops", "threads", "workbench", "accel"),
 )
 CAMPAIGNS = {name: campaign_named(name) for name in NAMES}

@@ -55,7 +55,7 @@ def test_every_model_with_its_defaults_gives_the_regions_that_the_library_gives(
         model = clone(Scene.of(**scene).estimator()).fit(X, y)
     found = decision_regions(model, X, y, grid=25, window=tuple(WINDOW))
     assert answer["labels"] == found.labels.tolist()
-    np.testing.assert_array_equal(decode_codes(answer), found.drawn)
+    np.testing.assert_array_equal(decode_codes(answer), found.codes_with_undecided)
     np.testing.assert_allclose(decode_fields(answer), found.fields, rtol=1e-6, atol=1e-29)
     wrong = np.flatnonzero(model.predict(X) != y).tolist()
     assert answer["wrong"] == wrong
