@@ -50,7 +50,7 @@ def run(modules: list[str], mode: str, chosen: str = "") -> Outcomes:
     if mode != "off":
         accel.patch(smallest=0)
     only = ["-k", chosen] if chosen else []
-    names = [f"sklearn.{module}" for module in modules]
+    names = [name if name.startswith("imblearn") else f"sklearn.{name}" for name in modules]
     pytest.main([*QUIET, *only, "--pyargs", *names], plugins=[found])
     return found
 

@@ -28,6 +28,10 @@ OTHERS = [
     "feature_selection.tests",
     "inspection.tests",
     "inspection._plot.tests",
+    "imblearn.over_sampling",
+    "imblearn.under_sampling",
+    "imblearn.combine",
+    "imblearn.tests.test_pipeline",
 ]
 
 pytestmark = pytest.mark.slow

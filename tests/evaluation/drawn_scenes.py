@@ -169,7 +169,7 @@ def _separate(ask, pieces):
 
 def _changes(ask, regions):
     """Places between neighbouring cells of different classes where the class changes first, in cells."""
-    codes = regions.drawn
+    codes = regions.codes_with_undecided
     found = [np.empty((0, 2))]
     for axis, step in ((1, (1, 0)), (0, (0, 1))):
         i, j = np.nonzero(np.diff(codes, axis=axis))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from html import unescape
 
 import numpy as np
 import pytest
@@ -393,12 +394,13 @@ def test_a_claim_that_fails_is_reported_first(results):
 @pytest.mark.slow
 def test_the_page_renders_with_all_pictures_and_how_to_run_it_again(shown):
     html = render(shown)
+    again = "make(\"linear-classifiers\", quick=True, seed=0, data='iris')"
 
     assert html.count("<svg") == sum(
         isinstance(one, Picture) for section in shown.sections for one in section.shows
     )
-    assert "separatrix run linear-classifiers --quick --seed 0" in html
-    assert "quick=True, seed=0)" in html
+    assert "separatrix run linear-classifiers --quick --seed 0 --data iris" in html
+    assert again in unescape(html)
 
 
 def test_a_missing_row_is_reported(results):

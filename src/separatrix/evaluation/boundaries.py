@@ -19,7 +19,7 @@ UNDECIDED = -2  # the code of a position whose class rounding or a tie decides
 PARTS = np.array([0.25, 0.5, 0.75])  # of an interval; the model is asked there
 ROUNDS = 3  # each divides an interval by 4: a crossing is known to 1/128 of a cell
 ASIDE = np.linspace(-0.65, 0.65, 14)  # beside a straight piece: does the line bend there?
-INSIDE = 8  # places along each side of a square where lines may meet
+INSIDE = 8  # positions along each side of a square where lines may meet
 Ask = Callable[[Matrix], tuple[Codes, Flags]]  # classes of positions, (m, 2), and if undecided
 
 
@@ -36,7 +36,7 @@ class _Squares(NamedTuple):
     i: Codes  # shape: (q,); row of the lower left cell
     j: Codes  # shape: (q,); its column
     corners: Codes  # shape: (q, 4); classes, counterclockwise from the lower left
-    places: Matrix  # shape: (q, 4, 2); where each side is crossed; side c is from corner c to c + 1
+    positions: Matrix  # shape: (q, 4, 2); crossing of each side; side c is from corner c to c + 1
 
     @property
     def crossed(self) -> Flags:
@@ -45,7 +45,7 @@ class _Squares(NamedTuple):
 
     def take(self, some: Flags | Codes) -> _Squares:
         """Some of the squares."""
-        return _Squares(self.i[some], self.j[some], self.corners[some], self.places[some])
+        return _Squares(self.i[some], self.j[some], self.corners[some], self.positions[some])
 
     @classmethod
     def of(cls, codes: Codes, crossings: Matrix) -> _Squares:
@@ -85,8 +85,8 @@ def _bisect(start: Matrix, way: Matrix, before: Codes, after: Codes, ask: Ask) -
     low, width = np.zeros(len(before)), 1.0
     for _ in range(ROUNDS if len(before) else 0):
         shares = low[:, None] + width * PARTS  # (e, 3)
-        places = start[:, None] + shares[:, :, None] * way[:, None]
-        codes = _ask(ask, places, open_)
+        positions = start[:, None] + shares[:, :, None] * way[:, None]
+        codes = _ask(ask, positions, open_)
         width /= 4.0
         low += width * np.cumprod(codes == before[:, None], axis=1).sum(axis=1)
     return low + 0.5 * width
@@ -99,13 +99,13 @@ def _ask(ask: Ask, positions: Matrix, open_: Flags) -> Codes:
 
 
 def _within(lattice: Lattice, squares: _Squares, ask: Ask) -> Callable[[Codes, Matrix], Codes]:
-    """The class of places in squares, from their lower left corner: (n,), (n, m, 2) -> (n, m)."""
+    """The class of positions in squares, from their lower left corner: (n,), (n, m, 2) -> (n, m)."""
     steps = np.array([np.ptp(side) / max(1, len(side) - 1) for side in lattice])
     start = lattice.at(squares.i, squares.j)
     open_ = (squares.corners == UNDECIDED).any(axis=1)
 
-    def ask_within(number: Codes, places: Matrix) -> Codes:
-        return _ask(ask, start[number][:, None] + places * steps, open_[number])
+    def ask_within(number: Codes, positions: Matrix) -> Codes:
+        return _ask(ask, start[number][:, None] + positions * steps, open_[number])
 
     return ask_within
 
@@ -126,15 +126,15 @@ def _find_middles(squares: _Squares, ask: Callable[[Codes, Matrix], Codes]) -> M
 def _meetings(squares: _Squares, ask: Callable[[Matrix], Codes]) -> Matrix:
     """Where three classes meet in squares, else the middle of their crossings, (n, 2)."""
     side = (np.arange(INSIDE) + 0.5) / INSIDE
-    places = np.stack(np.meshgrid(side, side), axis=-1).reshape(1, -1, 2)
-    codes = ask(np.repeat(places, len(squares.i), axis=0)).reshape(-1, INSIDE, INSIDE)
+    positions = np.stack(np.meshgrid(side, side), axis=-1).reshape(1, -1, 2)
+    codes = ask(np.repeat(positions, len(squares.i), axis=0)).reshape(-1, INSIDE, INSIDE)
     four = [codes[:, :-1, :-1], codes[:, :-1, 1:], codes[:, 1:, :-1], codes[:, 1:, 1:]]
     several = (np.diff(np.sort(np.stack(four), axis=0), axis=0) != 0).sum(axis=0) > 1
     between = np.arange(1, INSIDE) / INSIDE
     sums = [(several * between).sum(axis=(1, 2)), (several * between[:, None]).sum(axis=(1, 2))]
     number = several.sum(axis=(1, 2))
     crossed = squares.crossed
-    mean = np.where(crossed[:, :, None], squares.places, 0.0).sum(axis=1)
+    mean = np.where(crossed[:, :, None], squares.positions, 0.0).sum(axis=1)
     mean /= crossed.sum(axis=1)[:, None]
     meeting = np.stack(sums, axis=1) / np.maximum(number, 1)[:, None]
     found: Matrix = np.clip(np.where(number[:, None] > 0, meeting, mean), 0.01, 0.99)
@@ -144,7 +144,7 @@ def _meetings(squares: _Squares, ask: Callable[[Matrix], Codes]) -> Matrix:
 def _bends(squares: _Squares, two: Codes, ask: Callable[[Codes, Matrix], Codes]) -> Matrix:
     """Where a line that crosses two sides is away from its straight piece, (n, 2); NaN where it is not."""
     edges = np.nonzero(squares.crossed[two])[1].reshape(-1, 2)
-    start, end = (squares.places[two, edges[:, c]] for c in (0, 1))
+    start, end = (squares.positions[two, edges[:, c]] for c in (0, 1))
     along, middle = end - start, (start + end) / 2
     normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
     normal /= np.maximum(np.hypot(*normal.T), 1e-9)[:, None]
@@ -155,8 +155,8 @@ def _bends(squares: _Squares, two: Codes, ask: Callable[[Codes, Matrix], Codes])
     every = np.arange(len(two))
     codes = beside(every, np.broadcast_to(ASIDE, (len(two), len(ASIDE))))
     half = (ASIDE[1:] + ASIDE[:-1]) / 2
-    places = middle[:, None] + half[:, None] * normal[:, None]
-    inside = ((places >= 0) & (places <= 1)).all(axis=2)
+    positions = middle[:, None] + half[:, None] * normal[:, None]
+    inside = ((positions >= 0) & (positions <= 1)).all(axis=2)
     away = np.where((codes[:, 1:] != codes[:, :-1]) & inside, np.abs(half), np.inf)
     nearest = away.argmin(axis=1)
     bent = np.flatnonzero(np.isfinite(away.min(axis=1)) & (away.min(axis=1) > 1e-9))
@@ -198,12 +198,12 @@ def trace_segments(codes: Codes, crossings: Matrix) -> Segments:
     corners are of one class: then each of the other two is cut off, or the pair with shorter cuts.
     """
     squares = _Squares.of(codes, crossings)
-    corners, places = squares.corners, squares.places
+    corners, positions = squares.corners, squares.positions
     middles = crossings[2:, squares.i, squares.j].T
     count = squares.crossed.sum(axis=1)
     straight = (count == 2) & np.isnan(middles[:, 0])
     even, odd = corners[:, 0] == corners[:, 2], corners[:, 1] == corners[:, 3]
-    shorter = _cut_length(places, 1) <= _cut_length(places, 0)
+    shorter = _cut_length(positions, 1) <= _cut_length(positions, 0)
     cut_odd = (count == 4) & even & (~odd | shorter)
     cut_even = (count == 4) & odd & ~cut_odd
     through = ~straight & ~cut_odd & ~cut_even
@@ -237,9 +237,9 @@ def join_pieces(ends: Matrix) -> list[Matrix]:
     return lines
 
 
-def _cut_length(places: Matrix, first: int) -> Vector:
+def _cut_length(positions: Matrix, first: int) -> Vector:
     """Length of the two pieces that cut off a corner and the opposite one, (q,)."""
-    ends = [places[:, c] - places[:, c - 1] for c in (first, first + 2)]
+    ends = [positions[:, c] - positions[:, c - 1] for c in (first, first + 2)]
     return np.asarray(sum(np.hypot(*end.T) for end in ends))
 
 
@@ -247,7 +247,7 @@ def _join_two(squares: _Squares) -> Segments:
     q, edges = np.nonzero(squares.crossed)
     first = edges.reshape(-1, 2)[:, 0]
     own = np.arange(len(first))
-    ends = squares.places[q, edges].reshape(-1, 2, 2)
+    ends = squares.positions[q, edges].reshape(-1, 2, 2)
     return _segments(
         squares, own, ends, squares.corners[own, first], squares.corners[own, first - 3]
     )
@@ -255,13 +255,13 @@ def _join_two(squares: _Squares) -> Segments:
 
 def _cut_corner(squares: _Squares, c: int) -> Segments:
     own = np.arange(len(squares.i))
-    ends = squares.places[:, [c - 1, c]]
+    ends = squares.positions[:, [c - 1, c]]
     return _segments(squares, own, ends, squares.corners[:, c], squares.corners[:, c - 1])
 
 
 def _join_middle(squares: _Squares, middles: Matrix) -> Segments:
     q, edge = np.nonzero(squares.crossed)
-    ends = np.stack([squares.places[q, edge], middles[q]], axis=1)
+    ends = np.stack([squares.positions[q, edge], middles[q]], axis=1)
     return _segments(squares, q, ends, squares.corners[q, edge], squares.corners[q, edge - 3])
 
 

@@ -67,14 +67,14 @@ class Regions:
     """The model itself, or with another rule one clone per boundary."""
 
     @property
-    def drawn(self) -> Codes:
+    def codes_with_undecided(self) -> Codes:
         """Class code of each cell, -1 if the rule gives no class, -2 if it is undecided, (g, g)."""
         return np.where(self.undecided, UNDECIDED, self.codes)
 
     @cached_property
     def segments(self) -> Segments:
         """Pieces of the lines between regions, ends in the coordinates of the features, (n, 2, 2)."""
-        cells = trace_segments(self.drawn, self.crossings)
+        cells = trace_segments(self.codes_with_undecided, self.crossings)
         start = np.array([self.first[0], self.second[0]])
         step = np.array([np.ptp(self.first), np.ptp(self.second)]) / (len(self.first) - 1)
         return cells._replace(ends=start + step * cells.ends)

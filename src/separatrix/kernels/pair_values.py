@@ -88,23 +88,23 @@ class PairCache:
     def _read(self, number: int, others: Codes, out: Vector, only: Any = True) -> None:
         row = self._rows.get(number)
         if row is not None:
-            places = others - self._first
-            known = (places >= 0) & (places < len(row)) & only
-            out[known] = row[places[known]]
+            indices = others - self._first
+            known = (indices >= 0) & (indices < len(row)) & only
+            out[known] = row[indices[known]]
 
     def keep(self, a: Codes, b: Codes, K: Matrix) -> None:
         """Keep the values of all pairs, (n, m)."""
         with self._lock:
             lasting = (b >= self._first) & (b < TRANSIENT)
-            places, K = b[lasting] - self._first, K[:, lasting]
-            if not len(places) or not self.limit:
+            indices, K = b[lasting] - self._first, K[:, lasting]
+            if not len(indices) or not self.limit:
                 return
             for number, values in zip(a.tolist(), K, strict=True):
                 if self._first <= number < TRANSIENT:
-                    self._keep_row(number, places, values)
+                    self._keep_row(number, indices, values)
 
-    def _keep_row(self, number: int, places: Codes, values: Vector) -> None:
-        row, width = self._rows.get(number), int(places.max()) + 1
+    def _keep_row(self, number: int, indices: Codes, values: Vector) -> None:
+        row, width = self._rows.get(number), int(indices.max()) + 1
         if row is None or len(row) < width:
             nbytes = width * values.itemsize
             if nbytes > self.limit:
@@ -118,7 +118,7 @@ class PairCache:
                 self._nbytes -= self._rows.pop(next(iter(self._rows))).nbytes
             self._rows[number] = row = longer
             self._nbytes += row.nbytes
-        row[places] = values
+        row[indices] = values
 
 
 class PairEvaluator(NamedTuple):

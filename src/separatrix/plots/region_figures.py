@@ -189,10 +189,10 @@ def _fill(axes: Axes, regions: Regions) -> None:
     half = (first[1] - first[0]) / 2, (second[1] - second[0]) / 2
     extent = (first[0] - half[0], first[-1] + half[0], second[0] - half[1], second[-1] + half[1])
     style: dict[str, Any] = {"aspect": "auto", "interpolation": "none", "zorder": 0}
-    codes = np.maximum(regions.drawn, INDETERMINATE)  # -1: the last tint
+    codes = np.maximum(regions.codes_with_undecided, INDETERMINATE)  # -1: the last tint
     axes.imshow(tints[codes], extent=extent, origin="lower", **style)
     for code, hatch in NO_CLASS_HATCHES.items():
-        without = regions.drawn == code
+        without = regions.codes_with_undecided == code
         if without.any():
             style = {"levels": [0.5, 1.5], "colors": "none", "hatches": [hatch]}
             hatched = axes.contourf(first, second, without, **style)

@@ -97,7 +97,9 @@ def _describe(data: Dataset, name: str, own: list[int]) -> list[Any]:
     return [name, kind, f"{missing:.1f}", distinct, *ends]
 
 
-def importance_section(name: str, found: Sequence[Importance]) -> Section | None:
+def importance_section(
+    name: str, found: Sequence[Importance], words: Sequence[str] = ()
+) -> Section | None:
     """How much the error of the best classifier rises when a column is shuffled."""
     if not found:
         return None
@@ -114,10 +116,11 @@ def importance_section(name: str, found: Sequence[Importance]) -> Section | None
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("rise of the test error, points")
     rows = [[one.column, f"{100 * one.rise:.2f}", f"{100 * one.half_width:.2f}"] for one in found]
-    table = Table(["column", "rise of the error, points", "±"], rows)
+    heads = ["column", "rise of the error, points", "±"]
+    table = Table(heads, rows, "All columns, with the half width of the 95 % interval.")
     more = f" The {MOST_BARS} largest of {len(found)}." if len(found) > MOST_BARS else ""
     caption = (
         f"By how many points the test error of {name} rises when the values of one column are shuffled, "
         f"with a 95 % interval. Columns that say the same hide each other.{more}"
     )
-    return Section("Which columns matter", [], [Picture(figure, caption, table)])
+    return Section("Which columns matter", words, [Picture(figure, caption, table)])

@@ -108,13 +108,14 @@ class Supervisor:
         """Take what a worker said: the signatures of its models, or why it cannot serve them."""
         with suppress(EOFError, OSError):
             while not worker.messages.closed and worker.messages.poll():
-                said = worker.messages.recv()
-                if isinstance(said, SeparatrixError):
-                    worker.reason = said
-                elif repr(self.signatures or said) != repr(said):
+                message = worker.messages.recv()
+                if isinstance(message, SeparatrixError):
+                    worker.reason = message
+                elif repr(self.signatures or message) != repr(message):
                     worker.process.terminate()  # its files changed while it started
                 else:
-                    self.signatures, worker.ready = {} if self.options.any_signature else said, True
+                    self.signatures = {} if self.options.any_signature else message
+                    worker.ready = True
             return
         worker.messages.close()
 

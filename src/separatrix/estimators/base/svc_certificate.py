@@ -17,8 +17,8 @@ from separatrix.estimators.base.support import Support, centred_weights
 from separatrix.jit import njit
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.sources import make_source
-from separatrix.kernels.rounding import ValueErrors
-from separatrix.kernels.vector_kernels import Linear
+from separatrix.kernels.rounding import ValueErrors, squares_of
+from separatrix.kernels.vector_kernels import CentredLinear, Linear
 from separatrix.runtime.blocks import default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import as_numpy, like
@@ -37,6 +37,7 @@ from separatrix.types import Codes, Flags, Gram, HeldMatrix, Matrix, Vector
 
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 SLACK = 1.1  # a violation counts as within tol up to this multiple of it: the rest is rounding
+FAR = 100.0  # mean square of samples, as a multiple of that about their mean
 VALUES_AT_ONCE, ROWS_AT_ONCE = 2**19, 2**22
 LONG = np.longdouble  # of products with a point far from the origin
 LONG_EPS = float(np.finfo(LONG).eps)
@@ -86,9 +87,16 @@ class CertifiedFits(NamedTuple):
     intercepts: Vector  # shape: (p,)
 
 
-def is_centred(kernel: Kernel, X: Any) -> bool:
-    """Whether a classifier's kernel is computed about the mean: the intercept absorbs the shift."""
+def has_weights(kernel: Kernel, X: Any) -> bool:
+    """Whether a classifier is certified at its weights, those of a linear kernel of dense samples."""
     return type(kernel) is Linear and not issparse(X)
+
+
+def is_far(X: Any) -> bool:
+    """Whether dense samples are so far from the origin that products about their mean are better."""
+    with np.errstate(over="ignore"):  # infinite kernel values are refused later
+        spread = squares_of(CentredLinear(), X).mean()
+        return bool(squares_of(Linear(), X).mean() > FAR * spread)
 
 
 def certify_fits(
@@ -100,7 +108,7 @@ def certify_fits(
         data     kernel, samples and goal
         gram     the matrix that the problems were solved on
         fits     coefficients, of whatever solver
-        support  of a linear kernel about the mean: the coefficients as stored
+        support  of a classifier that is certified at its weights: the coefficients as stored
 
     Returns the fits with upper bounds of violation and gap. A problem that its solver ended with "tol"
     and that misses the goal ends with "gap" if its computed gap does, or else with "rounding".
@@ -174,8 +182,8 @@ class _ValueCertifier:
         sizes = (np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1]) + 8) * EPS
         bounds = self._errors(double, fits, scores.roots)
         bounds += fits.of_rows(sizes) * weighted_roots(fits, scores.roots)
-        place = np.zeros(int(union[-1]) + 1, np.int64)
-        place[union] = np.arange(len(union))
+        index = np.zeros(int(union[-1]) + 1, np.int64)
+        index[union] = np.arange(len(union))
 
         def parts() -> Iterator[tuple[Codes, Codes]]:
             for p in chosen.tolist():
@@ -187,7 +195,7 @@ class _ValueCertifier:
 
         def compute(part: tuple[Codes, Codes]) -> None:
             near, support = part
-            K = values(place[fits.rows[near]], place[fits.rows[support]])
+            K = values(index[fits.rows[near]], index[fits.rows[support]])
             sums[near] = K @ (fits.alpha[support] * fits.y[support])
             errors[near] = bounds[near]
 

@@ -19,7 +19,8 @@ from separatrix.estimators.base.svc_certificate import (
     Goal,
     SolvedData,
     certify_fits,
-    is_centred,
+    has_weights,
+    is_far,
 )
 from separatrix.estimators.calibration import Calibration, fit_calibration
 from separatrix.kernels.base import Kernel
@@ -169,8 +170,9 @@ def solve_svc(
 
     Returns the support vectors, the fit of each boundary and the calibration. If float32 kernel values
     miss the tolerance for the samples as given, the problems are solved again in float64. A linear
-    kernel of dense samples is computed about their mean; fits are about it too, the intercepts of the
-    support are not.
+    kernel of dense samples far from the origin is computed about their mean, which the intercept
+    absorbs; fits are about it too, the intercepts of the support are not. Others are computed as
+    sparse samples are, or a matrix of theirs: so all three take the same steps.
 
     Reference: Cortes and Vapnik, Support-Vector Networks, Machine Learning 20 (1995).
     """
@@ -181,7 +183,8 @@ def solve_svc(
     X = train.X if device is not None else as_numpy(train.X)
     segments = class_segments(train.y[order], k)
 
-    centred = is_centred(kernel, X)
+    weighted = has_weights(kernel, X)
+    centred = weighted and is_far(X)
 
     def build_gram(tolerance: float) -> Gram:
         return make(
@@ -202,7 +205,7 @@ def solve_svc(
         data = SolvedData(
             kernel, X, order, goal, scales=options.scales(fits, box), threads=options.threads
         )
-        support = Support.of(fits, k, options.multi_class, segments=segments) if centred else None
+        support = Support.of(fits, k, options.multi_class, segments=segments) if weighted else None
         return certify_fits(data, gram, fits, support)
 
     problems = all_boundaries(segments, options.multi_class, [box], device is not None)

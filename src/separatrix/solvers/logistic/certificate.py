@@ -51,7 +51,7 @@ class ExactSums(NamedTuple):
         return G, D + 4.0 * UNIT * np.abs(self.gradient[:, -1:] * far)
 
 
-class Residuals(NamedTuple):
+class BoundedResiduals(NamedTuple):
     """Of some samples, with bounds of their errors."""
 
     loss: Vector  # shape: (n,)
@@ -59,7 +59,7 @@ class Residuals(NamedTuple):
     error: Vector  # shape: (n,); as a share of R, at most
 
 
-def bounded_residuals(F: Matrix, E: Matrix, y: Codes, weights: Vector) -> Residuals:
+def bounded_residuals(F: Matrix, E: Matrix, y: Codes, weights: Vector) -> BoundedResiduals:
     """Residuals of scores F, (p, n), whose errors are at most E."""
     k, everyone = max(2, len(F)), np.arange(len(y))
     off = np.expm1(2.0 * E.max(axis=0, initial=0.0)) + (k + 16.0) * UNIT
@@ -67,14 +67,14 @@ def bounded_residuals(F: Matrix, E: Matrix, y: Codes, weights: Vector) -> Residu
         side = np.where(y == 1, 1.0, -1.0)
         other = expit(-side * F[0])
         R = (-side * other * weights)[None]
-        return Residuals(np.logaddexp(0.0, -side * F[0]), R, off)
+        return BoundedResiduals(np.logaddexp(0.0, -side * F[0]), R, off)
     R = softmax(F, axis=0)
     R[y, everyone] = 0.0
     R[y, everyone] = -R.sum(axis=0)
     highest = F.max(axis=0)
     losses = highest - F[y, everyone] + np.log(np.exp(F - highest).sum(axis=0))
     R *= weights
-    return Residuals(losses, R, off)
+    return BoundedResiduals(losses, R, off)
 
 
 def sums_of_features(block: Block) -> Vector:
@@ -139,7 +139,7 @@ def merge_exactly(a: ExactSums, b: ExactSums) -> ExactSums:
     )
 
 
-class Certificate(NamedTuple):
+class LogisticCertificate(NamedTuple):
     """Of stored weights."""
 
     objective: float
@@ -151,7 +151,7 @@ class Certificate(NamedTuple):
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def certify_logistic(
     blocks: Any, theta: Matrix, *, l1: Vector, l2: Vector, intercept: bool
-) -> Certificate:
+) -> LogisticCertificate:
     """The objective, its gradient and the duality gap at theta, (p, D): bounds in exact arithmetic.
 
     Given
@@ -185,7 +185,7 @@ def certify_logistic(
         size = max(1.0, objective - sums.loss_error)
         gap = _finite(exact / size * (1.0 + 4.0 * UNIT * (sums.n + theta.size + 16.0)))
         rounding = max(rounding, gap - min(near / size, gap))
-    return Certificate(objective, largest, gap, rounding)
+    return LogisticCertificate(objective, largest, gap, rounding)
 
 
 def _finite(value: float) -> float:

@@ -66,9 +66,9 @@ def _judge_given(results: Results) -> str:
     holds, fails = (
         [text for text, held in claims.items() if held is wanted] for wanted in (True, False)
     )
-    said = [f"It holds that {'; that '.join(holds)}."] if holds else []
-    said += [f"It does not hold that {'; that '.join(fails)}."] if fails else []
-    return " ".join(said)
+    sentences = [f"It holds that {'; that '.join(holds)}."] if holds else []
+    sentences += [f"It does not hold that {'; that '.join(fails)}."] if fails else []
+    return " ".join(sentences)
 
 
 def _forms(results: Results) -> Section:

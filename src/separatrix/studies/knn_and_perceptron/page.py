@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.importance import Importance
+from separatrix.evaluation.importance import MOST_COLUMNS, Importance
 from separatrix.experiments.steps import Results
 from separatrix.plots.figures import COLOURS, INK, new_axes
 from separatrix.plots.neighbor_curves import BAND, plot_k
@@ -263,7 +263,12 @@ def _shuffled(results: Results) -> Section | None:
     names = [
         row_params(row)["feature"] for row in results.where(part=SHUFFLED, metric="error_rise")
     ]
-    return importance_section("k-NN", list(map(Importance, names, rises, halves)))
+    words = [
+        "The values of one column are shuffled among the held-out rows and the classes predicted again, "
+        "without a new fit: the more the error rises, the more k-NN depends on the column. With more than "
+        f"{MOST_COLUMNS} columns there is no such section."
+    ]
+    return importance_section("k-NN", list(map(Importance, names, rises, halves)), words)
 
 
 def _class_title(params: dict[str, Any]) -> str:

@@ -136,13 +136,13 @@ def encode_regions(scene: Scene, regions: Regions) -> dict[str, Any]:
     fields = np.copysign(np.clip(np.abs(fields), *FLOAT32), fields)  # no sign is lost
     own_margins = scene.model.margins and scene.values.get("loss") not in ("logistic", "sigmoid")
     boundaries = scene.rule != "predict" or len(scene.labels) == 2
-    places = np.flatnonzero(~np.isnan(regions.crossings))
-    shares = np.clip(np.rint(regions.crossings.ravel()[places] * SHARES), 1, SHARES - 1)
+    indices = np.flatnonzero(~np.isnan(regions.crossings))
+    shares = np.clip(np.rint(regions.crossings.ravel()[indices] * SHARES), 1, SHARES - 1)
     return {
         "labels": scene.labels,
-        "codes": _base64(regions.drawn.astype(np.int8)),
+        "codes": _base64(regions.codes_with_undecided.astype(np.int8)),
         "crossings": _base64(shares.astype(np.uint8)),
-        "crossed": _base64(places.astype("<u4")),
+        "crossed": _base64(indices.astype("<u4")),
         "fields": _base64(fields.astype("<f4")),
         "boundaries": len(fields),
         "undecided": regions.why_undecided,
