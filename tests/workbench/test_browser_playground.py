@@ -530,7 +530,7 @@ def test_a_slider_of_many_points_is_answered_from_the_last_fit_and_then_from_scr
 
         return is_it
 
-    with tab.expect_request(asks(False, 100)), tab.expect_request(asks(True, 60)):
+    with tab.expect_request(asks(False, 160)), tab.expect_request(asks(True, 60)):
         tab.locator("[data-test=parameter-C]").press("ArrowRight")
     settle(tab)
     tab.wait_for_url(re.compile(r"p\.C="))
