@@ -58,8 +58,9 @@ test-full: $(VENV)/.has-test-full lint
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSER)
 	$(BOUNDSCHECK) -m 'not slow and not long' $(COMPILED)
 
-# scikit-learn's own tests with `separatrix.accel` on, all sizes served; `test-full` has the quicker modules.
-test-sklearn: $(VENV)/.has-test $(VENV)/.compiled
+# Tests of scikit-learn, imbalanced-learn and mlxtend with `separatrix.accel` on, all sizes served; `test-full` has
+# the quicker modules.
+test-sklearn: $(VENV)/.has-test $(VENV)/.has-ecosystem $(VENV)/.compiled
 	$(BIN)/python -m pytest -n auto -q tests/contracts/test_accel.py
 
 test-long: $(VENV)/.has-test-full

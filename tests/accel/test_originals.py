@@ -1,5 +1,6 @@
 """What a program overrides is scikit-learn's: in a subclass, in an object, or by assignment to a class."""
 
+import functools
 import inspect
 
 import numpy as np
@@ -123,6 +124,49 @@ def test_pipelines_and_steps_of_the_program_are_not_served(monkeypatch):
         monkeypatch.setattr(StandardScaler, "fit_transform", fit_transform)
         cross_val_predict(make_pipeline(StandardScaler(), SVC()), X, Y, cv=3)
     assert "Pipeline in a search" not in served()
+
+
+@pytest.mark.parametrize("name", ["_dense_predict", "_dense_decision_function", "_dense_fit"])
+def test_methods_that_are_assigned_to_a_base_while_it_is_on_are_called(name, monkeypatch):
+    calls = []
+    with accel.patched(smallest=0):
+        home = next(base for base in SVC.__mro__[1:] if name in vars(base))
+        original = vars(home)[name]
+
+        def own(*given, **named):
+            calls.append(name)
+            return original(*given, **named)
+
+        monkeypatch.setattr(home, name, own)
+        model = SVC().fit(X, Y)
+        model.predict(X)
+        model.decision_function(X)
+    assert calls
+
+
+def test_descriptors_that_are_assigned_to_the_class_are_not_served(monkeypatch):
+    def farthest(self, shift, X=None, n_neighbors=None, return_distance=True):
+        rows = np.argsort(-np.abs(X[:, None] - self._fit_X).sum(axis=2))[:, : self.n_neighbors]
+        return (np.ones(rows.shape), rows) if return_distance else rows + shift
+
+    monkeypatch.setattr(KNeighborsClassifier, "kneighbors", functools.partialmethod(farthest, 0))
+    model = KNeighborsClassifier(algorithm="kd_tree").fit(X, Y)
+    theirs = model.predict(X)
+    with accel.patched(smallest=0):
+        np.testing.assert_array_equal(model.predict(X), theirs)
+    assert served() == {}
+
+
+def test_the_switch_is_whole_again_after_a_program_has_put_its_method_back(monkeypatch):
+    accel.patch(smallest=0)
+    with monkeypatch.context() as changes:
+        changes.setattr(SVC, "_dense_fit", lambda *given, **named: None)
+        accel.unpatch()
+    with accel.patched(smallest=0):
+        SVC().fit(X, Y)
+    accel.unpatch()
+    assert {name: calls.served for name, calls in counters.CALLS.items()} == {"SVC.fit": 1}
+    assert SVC._dense_fit.__wrapped__ is SVC.__base__._dense_fit
 
 
 def test_a_changed_function_of_the_validation_is_called(monkeypatch):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, mutual_info_classif
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import (
     GridSearchCV,
@@ -34,7 +35,40 @@ PIPE = make_pipeline(StandardScaler(), SVC())
 FORESTS = Pipeline([("scale", StandardScaler()), ("forest", RandomForestClassifier(2))])
 C = {"C": [1, 2]}
 
+
+class DrawnLate:
+    """Draws each split when it is asked for it, without being a generator."""
+
+    def get_n_splits(self, *_, **_groups):
+        return 4
+
+    def split(self, X, *_, **_groups):
+        return map(self._draw, [len(X)] * 4)
+
+    def _draw(self, n):
+        return np.split(np.random.permutation(n), [n // 2])  # noqa: NPY002
+
+
+class ZippedLate(DrawnLate):
+    """The same, as pairs."""
+
+    def split(self, X, *_, **_groups):
+        return zip(*[iter(half for split in super().split(X) for half in split)] * 2, strict=True)
+
+
+OPEN = {"C": [1e-4, 1]}  # of the smaller all coefficients are at their bounds
+
 DRAWING = {
+    "a search in processes of which some cells are scikit-learn's": lambda: GridSearchCV(
+        SVC(), OPEN, cv=3, n_jobs=2
+    ).fit(X, Y),
+    "splits that are drawn when they are used": lambda: cross_val_score(SVC(), X, Y, cv=DrawnLate()),
+    "pairs that are drawn when they are used": lambda: cross_val_score(SVC(), X, Y, cv=ZippedLate()),
+    "steps that draw without a parameter for it": lambda: GridSearchCV(
+        make_pipeline(SelectKBest(mutual_info_classif, k=4), RidgeClassifier()),
+        {"ridgeclassifier__alpha": [0.1, 1.0]},
+        cv=3,
+    ).fit(np.round(2 * X), Y),
     "a search": lambda: GridSearchCV(SVC(), C, cv=3).fit(X, Y),
     "a search with a seed": lambda: GridSearchCV(SVC(random_state=1), C, cv=3).fit(X, Y),
     "a search in processes": lambda: GridSearchCV(SVC(), C, cv=3, n_jobs=2).fit(X, Y),

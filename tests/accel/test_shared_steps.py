@@ -162,7 +162,7 @@ def test_steps_and_models_of_the_program_itself_are_fitted_as_often_as_before():
             "verbose",
         ),
         (logistic(StandardScaler()), {"scoring": lambda m, A, y: m.score(A, y)}, "a function as the score"),
-        (logistic(StandardScaler().set_output(transform="pandas")), {}, "steps that return no array"),
+        (logistic(StandardScaler().set_output(transform="pandas")), {}, "steps that return no numbers"),
     ],
 )  # fmt: skip
 def test_what_could_differ_is_left_to_scikit_learn(model, options, reason):
@@ -176,11 +176,20 @@ def test_what_could_differ_is_left_to_scikit_learn(model, options, reason):
     )
 
 
-def test_searches_that_need_much_memory_are_left_to_scikit_learn(monkeypatch):
-    monkeypatch.setattr(shared_steps, "LARGEST", 1000)
-    with accel.patched(smallest=0):
-        GridSearchCV(logistic(StandardScaler()), C, cv=3).fit(X, Y)
-    assert shared() == (0, {"much memory": 1})
+@pytest.mark.parametrize(
+    ("step", "A", "least"),
+    [(StandardScaler(), X, 200 * 30 * 8), (TfidfVectorizer(ngram_range=(1, 3)), TEXTS, 10_000)],
+    ids=["samples", "a vocabulary"],
+)
+def test_searches_that_need_much_memory_are_left_to_scikit_learn(monkeypatch, step, A, least):
+    """Of all folds together, what the steps learned included."""
+    y = LABELS if A is TEXTS else Y
+    for limit, answer in ((3 * least, (0, {"much memory": 1})), (2**26, (9, {}))):
+        counters.reset()
+        monkeypatch.setattr(shared_steps, "LARGEST", limit)
+        with accel.patched(smallest=0):
+            GridSearchCV(logistic(step), C, cv=3).fit(A, y)
+        assert shared() == answer
 
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores")

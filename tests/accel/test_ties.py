@@ -87,6 +87,76 @@ def test_rows_that_are_changed_in_place_are_seen():
     assert counters.CALLS["KNeighborsClassifier.predict"].served == 2
 
 
+def _of_rows(model):
+    model._fit_X *= -1.0
+
+
+def _of_some_rows(model):
+    model._fit_X[:100] += 0.3
+
+
+def _of_the_samples_of_the_program(model):
+    model.samples *= np.array([1.0, -1.0, 1.0])
+
+
+def _of_the_array(model):
+    model._fit_X = -model._fit_X
+
+
+def _of_the_metric(model):
+    model.effective_metric_ = "manhattan"
+
+
+def _of_the_power(model):
+    model.set_params(p=1)
+
+
+def _of_the_name_of_the_metric(model):
+    model.set_params(metric="manhattan")
+
+
+CHANGES = (
+    *(_of_rows, _of_some_rows, _of_the_samples_of_the_program, _of_the_array),
+    *(_of_the_metric, _of_the_power, _of_the_name_of_the_metric),
+)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
+def test_changes_of_a_fitted_model_count_as_in_scikit_learn(algorithm, change):
+    """A tree keeps the boxes of its rows, and the metric; without one the parameters count."""
+    answers = []
+    for switch in (False, True):
+        rows = FLOATS[:300, :3].copy()  # scikit-learn keeps this very array
+        model = KNeighborsClassifier(5, algorithm=algorithm).fit(rows, SIGNS[:300])
+        model.samples = rows
+        change(model)
+        if switch:
+            accel.patch(smallest=0)
+        answers.append(model.predict_proba(FLOATS[300:, :3]))
+    np.testing.assert_array_equal(*answers)
+
+
+def test_a_valid_tree_is_served():
+    model = KNeighborsClassifier(5, algorithm="kd_tree").fit(FLOATS[:300, :3], SIGNS[:300])
+    with accel.patched(smallest=0):
+        model.predict(FLOATS[300:, :3])
+    assert counters.CALLS["KNeighborsClassifier.predict"].served == 1
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("case", ["a matrix", "a flag for the number of neighbours"])
+def test_errors_of_neighbours_are_scikit_learns(case):
+    model = KNeighborsClassifier(3, algorithm="kd_tree").fit(FLOATS, SIGNS)
+    queries = np.matrix(FLOATS) if case == "a matrix" else FLOATS
+    if case != "a matrix":
+        model.set_params(n_neighbors=True)
+    with pytest.raises(TypeError):
+        model.predict(queries)
+    with accel.patched(smallest=0), pytest.raises(TypeError):
+        model.predict(queries)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["cosine", "nan_euclidean", "hamming", "euclidean"])
 def test_types_are_scikit_learns(metric, dtype):

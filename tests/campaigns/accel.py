@@ -2,8 +2,8 @@
 
 A program is drawn from a grammar: data, a model (bare, in a pipeline, a search or a meta-estimator, or a
 subclass), and what is done with it. Both runs draw all from the number of the trial. The size rule is
-off, so that small programs reach separatrix too. Scores of iterative models may differ by what their
-tolerances allow; labels only where these scores tie within that.
+off, so that small programs reach separatrix too. Scores of an SVC may differ by what its tolerance allows;
+everything else, labels above all, is equal to rounding.
 """
 
 import threading
@@ -19,7 +19,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_selection import SelectKBest, mutual_info_classif
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import (
     GridSearchCV,
@@ -44,9 +44,9 @@ from tests.campaigns.campaign import Campaign, chosen
 from separatrix import accel
 
 TIGHT = 1e-6  # tolerance of iterative models
-SCORE_BOUND = (
-    1e-4  # of their scores, relative to the largest: tolerance times condition of small problems
-)
+# Of floats, relative to the largest:
+ROUNDING = 1e-12  # where the switch has no listed difference
+SCORE_BOUND = 1e-4  # of an SVC: TIGHT times the condition of small problems
 
 
 class Data:
@@ -82,6 +82,8 @@ class Data:
         self.k, self.train, self.test = k, X[:n], X[n:]
         self.y, self.truth = names[y[:n]], names[y[n:]]
         self.weights = rng.uniform(0.2, 2.0, size=n) if rng.random() < 0.2 else None
+        if self.weights is not None and rng.random() < 0.3:
+            self.weights[rng.random(n) < 0.2] = 0.0
         self.form = chosen(rng, ("array", "array", "array", "fortran", "list", "frame", "sparse"))
 
     def given(self, X):
@@ -198,6 +200,7 @@ STEPS = (
     lambda: MinMaxScaler(copy=False),
     lambda: SelectKBest(k="all"),
     lambda: PCA(random_state=0),
+    lambda: SelectKBest(mutual_info_classif, k="all"),  # draws from the global generator
     lambda: FeatureUnion([("a", MinMaxScaler()), ("b", StandardScaler())]),
 )
 
@@ -227,8 +230,8 @@ class Program:
         form = chosen(self.rng, FORMS)
         try:
             form(self)
-        except (ValueError, TypeError, AttributeError, NotImplementedError) as error:
-            self.say("error", f"{type(error).__name__}: {str(error).splitlines()[0][:80]}")
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            self.say("error", f"{type(error).__name__}: {str(error)[:80]}")
         self.say("global generator", np.random.random())  # noqa: NPY002
         return self.printed
 
@@ -298,7 +301,9 @@ def edited_in_place(program):
         last._intercept_ += 0.5
         last.intercept_ += 0.5
     elif isinstance(last, KNeighborsClassifier) and not issparse(last._fit_X):
-        if last._fit_method == "brute" and last._fit_X.flags.writeable:
+        if program.rng.random() < 0.3:
+            last.set_params(p=1)
+        elif last._fit_X.flags.writeable:
             last._fit_X[: len(last._fit_X) // 2] += 1
     elif hasattr(last, "coef_"):
         last.coef_ *= -1
@@ -381,11 +386,14 @@ def inside_others(program):
     rng, model = program.rng, program.model
     if isinstance(model, Ridge):
         return bare(program)
+    final = LogisticRegression(
+        solver="newton-cholesky", tol=TIGHT
+    )  # L-BFGS stops at 1e-3 of its scores
     wraps = [
         lambda: CalibratedClassifierCV(model, cv=3, ensemble=bool(chosen(rng, (0, 1)))),
         lambda: BaggingClassifier(model, 3, random_state=0),
         lambda: VotingClassifier([("a", model), ("b", GaussianNB())]),
-        lambda: StackingClassifier([("a", model)], cv=3, final_estimator=LogisticRegression()),
+        lambda: StackingClassifier([("a", model)], final_estimator=final, cv=3),
         lambda: OneVsRestClassifier(model),
         lambda: OneVsOneClassifier(model),
         lambda: OutputCodeClassifier(model, random_state=0),
@@ -457,7 +465,7 @@ def print_program(number, base):
 def compare_printed(theirs, ours, base):
     """Raise where the two runs differ by more than the listed bounds."""
     assert list(theirs) == list(ours), f"{list(theirs)} without, {list(ours)} with the switch"
-    scores = [np.asarray(v, float) for name, v in theirs.items() if "decision_function" in name]
+    relative = SCORE_BOUND if base == "SVC" else ROUNDING
     for name, expected in theirs.items():
         found = ours[name]
         assert type(found) is type(expected), f"{name}: {type(expected)} became {type(found)}"
@@ -465,30 +473,12 @@ def compare_printed(theirs, ours, base):
         assert found.dtype == expected.dtype, f"{name}: {expected.dtype} became {found.dtype}"
         assert found.shape == expected.shape, f"{name}: {expected.shape} became {found.shape}"
         if expected.dtype.kind == "f":
-            bound = SCORE_BOUND * max(1.0, float(np.nanmax(np.abs(expected), initial=0.0)))
+            bound = relative * max(1.0, float(np.nanmax(np.abs(expected), initial=0.0)))
             close = np.isclose(found, expected, rtol=0, atol=bound, equal_nan=True)
             assert close.all(), f"{name}: {expected[~close][:3]} became {found[~close][:3]}"
         else:
             differs = found != expected
-            assert not differs.any() or _is_tie(differs, scores), (
-                f"{name}: {expected[differs][:3]} became {found[differs][:3]}"
-            )
-
-
-def _is_tie(differs, scores):
-    """Whether all labels that differ are of samples whose best two scores are within the bound."""
-    return any(
-        len(S) == len(differs)
-        and (_lead(S)[differs] <= SCORE_BOUND * max(1.0, np.abs(S).max())).all()
-        for S in scores
-    )
-
-
-def _lead(S):
-    if S.ndim == 1:
-        return np.abs(S)
-    best = np.sort(S, axis=1)
-    return best[:, -1] - best[:, -2]
+            assert not differs.any(), f"{name}: {expected[differs][:3]} became {found[differs][:3]}"
 
 
 def compares(base):
@@ -509,5 +499,5 @@ CAMPAIGN = Campaign(
     short=4,
     middle=20,
     full=10_000,
-    seconds=60.0,
+    seconds=600.0,  # LIBSVM takes minutes for a few of them
 )

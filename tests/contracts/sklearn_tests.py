@@ -1,4 +1,6 @@
-"""Run test modules of scikit-learn with the switch on: `python -m tests.contracts.sklearn_tests ...`.
+"""Run other libraries' tests with the switch on: `python -m tests.contracts.sklearn_tests MODULE ...`.
+
+Modules of scikit-learn are named without its name, those of imbalanced-learn and mlxtend in full.
 
 Prints JSON: how many tests ran, how many of them reached separatrix, and which of all failed.
 """
@@ -50,7 +52,9 @@ def run(modules: list[str], mode: str, chosen: str = "") -> Outcomes:
     if mode != "off":
         accel.patch(smallest=0)
     only = ["-k", chosen] if chosen else []
-    names = [name if name.startswith("imblearn") else f"sklearn.{name}" for name in modules]
+    names = [
+        name if name.startswith(("imblearn", "mlxtend")) else f"sklearn.{name}" for name in modules
+    ]
     pytest.main([*QUIET, *only, "--pyargs", *names], plugins=[found])
     return found
 

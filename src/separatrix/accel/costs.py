@@ -17,12 +17,9 @@ def stored(X: Any) -> int:
     return int(X.nnz) * 4 if hasattr(X, "nnz") else int(X.shape[0] * X.shape[1])
 
 
-def svc_fit(
-    _estimator: Any, X: Any, _y: Any = None, weights: Any = (), *_more: Any, **_named: Any
-) -> float:
-    """LIBSVM's fit, of the samples that have a weight."""
-    share = float((weights > 0).mean()) if len(weights) else 1.0
-    return float(LIBSVM_VALUE * X.shape[0] * stored(X) * share * share)
+def svc_fit(_estimator: Any, X: Any, *_more: Any, **_named: Any) -> float:
+    """LIBSVM's fit."""
+    return float(LIBSVM_VALUE * X.shape[0] * stored(X))
 
 
 def svc_scores(estimator: Any, X: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib import import_module
 from typing import Any
 
@@ -33,11 +33,22 @@ def load(path: str) -> Callable[..., Any]:
 
 def replace(original: Callable[..., Any], owner: type, target: Target) -> Callable[..., Any]:
     """What replaces a method of scikit-learn; it has the same signature."""
+    if original.__code__.co_filename == __file__:  # a program has put it back after `unpatch`
+        original = vars(original)["__wrapped__"]
+
+    inherited = target.name not in vars(owner)
+
+    def ask(model: Any, *given: Any, **more: Any) -> Any:
+        """Call scikit-learn's method: that of a base as it is now, which a program may have replaced."""
+        method = (
+            getattr(super(owner, model), target.name) if inherited else partial(original, model)
+        )
+        return method(*given, **more)
 
     @wraps(original)
     def replaced(*args: Any, **more: Any) -> Any:
         if not SETTINGS.active:
-            return original(*args, **more)
+            return ask(*args, **more)
         try:
             answer = _serve(original, owner, target, args, more)
         except Exception as error:
@@ -46,7 +57,7 @@ def replace(original: Callable[..., Any], owner: type, target: Target) -> Callab
             count_served(target.label)
             return answer
         count_fallback(target.label, reason)
-        return original(*args, **more)
+        return ask(*args, **more)
 
     return replaced
 

@@ -10,6 +10,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import DistanceMetric
+from sklearn.neighbors import KDTree  # noqa: TID251 - scikit-learn's own models have one
 from sklearn.utils import _safe_indexing
 
 from separatrix.accel.dispatch import NotServed
@@ -42,14 +44,50 @@ def predict_proba(_original: Any, estimator: Any, X: Any) -> Matrix:
 def require_served(estimator: Any) -> int:
     """The number of neighbours; raises an error for parameters that are not served."""
     k = estimator.n_neighbors
-    if not isinstance(k, Integral) or not 1 <= int(k) <= estimator.n_samples_fit_:
+    if (
+        not isinstance(k, Integral)
+        or isinstance(k, bool)
+        or not 1 <= int(k) <= estimator.n_samples_fit_
+    ):
         raise NotServed("an error of scikit-learn")
     if estimator.weights != "uniform" or estimator.outputs_2d_:
         raise NotServed("weights, or several outputs")
     if estimator.effective_metric_ not in METRICS or estimator.effective_metric_params_:
         raise NotServed("a metric")
     _require_numbers(estimator._fit_X)
+    if not (_keeps_metric if estimator._fit_method == "brute" else _is_sound)(estimator):
+        raise NotServed("samples or a metric that changed after fit")
     return int(k)
+
+
+def _keeps_metric(estimator: Any) -> bool:
+    """Whether the parameters still name the metric of the fit: without a tree they count at predictions."""
+    powers = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
+    metric = estimator.metric
+    asked = powers.get(estimator.p) if metric == "minkowski" else metric
+    return bool(asked == estimator.effective_metric_ and not estimator.metric_params)
+
+
+def _is_sound(estimator: Any) -> bool:
+    """Whether a k-d tree is one of the samples and the metric as they are now.
+
+    scikit-learn answers from the tree, separatrix from the samples; a program may have changed either.
+    Boxes that hold their rows are those of a valid tree.
+    """
+    tree, metric = estimator._tree, estimator.effective_metric_
+    if type(tree) is not KDTree:
+        return False
+    rows, order, nodes, boxes, *rest = tree.__getstate__()
+    if type(DistanceMetric.get_metric(metric)) not in map(type, rest):
+        return False
+    leaves = np.flatnonzero(nodes["is_leaf"])
+    leaves = leaves[np.argsort(nodes["idx_start"][leaves])]
+    sorted_rows, starts = rows[order], nodes["idx_start"][leaves]
+    return bool(
+        np.array_equal(rows, estimator._fit_X)
+        and (boxes[0, leaves] <= np.minimum.reduceat(sorted_rows, starts)).all()
+        and (boxes[1, leaves] >= np.maximum.reduceat(sorted_rows, starts)).all()
+    )
 
 
 def find_rows(estimator: Any, Q: Matrix, k: int) -> Neighbors:
@@ -104,7 +142,7 @@ def samples_as_numbers(estimator: Any, X: Any) -> Matrix:
     if [*([] if names is None else names)] != [*([] if known is None else known)]:
         raise NotServed("names of features")
     Q = np.asarray(X)
-    _require_numbers(Q)
+    _require_numbers(X if isinstance(X, np.matrix) else Q)
     if Q.ndim != 2 or Q.shape[1] != estimator.n_features_in_ or not len(Q):
         raise NotServed("an error of scikit-learn")
     Q = np.ascontiguousarray(Q, dtype=np.float64)

@@ -58,8 +58,13 @@ def _functions_of(value: Any) -> Iterator[Any]:
         yield from filter(None, (value.fget, value.fset, value.fdel))
     elif hasattr(value, "fn"):  # scikit-learn's `available_if`
         yield value.fn
-    elif callable(value):
+    elif callable(value) or (hasattr(value, "__get__") and not _is_known(type(value))):
         yield value
+
+
+def _is_known(descriptor: type) -> bool:
+    """Whether attributes of this type, which are no functions, stand in classes of scikit-learn."""
+    return descriptor.__module__.partition(".")[0] in ("builtins", "sklearn")
 
 
 def is_plain(value: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.accel.searches import Solved, give_methods, serve
+from separatrix.accel.searches import Solved, Workers, give_methods, serve
 
 METHODS = {
     "SVC": ("predict", "decision_function"),
@@ -16,7 +16,7 @@ METHODS = {
 }
 
 
-def serve_predictions(calls: list[Any], *, draws: bool) -> list[Any] | None:
+def serve_predictions(calls: list[Any], *, workers: Workers | None) -> list[Any] | None:
     """The predictions of each call, or None if scikit-learn is to compute all of them."""
     if not all(len(args) == 7 and not more for _, args, more in calls):  # of another version
         return None
@@ -25,7 +25,7 @@ def serve_predictions(calls: list[Any], *, draws: bool) -> list[Any] | None:
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if method not in METHODS.get(type(last).__name__, ()):
         return None
-    return serve(as_search, draws=draws, answer=_predict_solved, compute=_fit_and_predict)
+    return serve(as_search, workers=workers, answer=_predict_solved, compute=_fit_and_predict)
 
 
 def _as_search(function: Any, args: Any, _more: Any) -> Any:

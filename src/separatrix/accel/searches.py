@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -33,6 +33,11 @@ SOLVERS = {  # of the last step, by name: where it is defined, and what solves i
     "SVC": ("sklearn.svm._classes", "svc_cells:solve_svc_cells"),
     "KNeighborsClassifier": ("sklearn.neighbors._classification", "neighbor_cells:solve_cells"),
 }
+STEPS = (  # modules of scikit-learn whose transformers draw numbers only where `random_state` says so
+    *("compose", "decomposition._pca", "decomposition._truncated_svd", "feature_extraction"),
+    *("feature_selection._univariate_selection", "feature_selection._variance_threshold"),
+    *("impute._base", "pipeline", "preprocessing"),
+)
 LIBRARIES = ("builtins", "numpy", "scipy", "pandas", "polars", "pyarrow")  # of samples and labels
 
 
@@ -70,6 +75,7 @@ class Solved(NamedTuple):
 
 
 Solve = Callable[[Any, Any, list[Cell]], Iterable[tuple[int, Solved]]]
+Workers = Callable[[list[int]], Iterable[Any]]  # joblib's: compute the results of calls, by number
 
 
 class Candidate(NamedTuple):
@@ -81,14 +87,14 @@ class Candidate(NamedTuple):
 
 
 def serve(
-    calls: list[Any], *, draws: bool, answer: Any = None, compute: Any = None
+    calls: list[Any], *, workers: Workers | None, answer: Any = None, compute: Any = None
 ) -> list[Any] | None:
     """The result of each call, or None if scikit-learn is to compute all of them.
 
-    Calls that could not be solved scikit-learn computes one by one, in their order.
+    Calls that could not be solved scikit-learn computes: by its `workers`, or without them one by one, in
+    their order, so that the global generator of this process gives the same numbers.
 
-    `draws`: whether the fits would draw from the global generator of this process. `answer` makes the
-    result of a call whose model is solved, `compute` that of another; without them, scores.
+    `answer` makes the result of a call whose model is solved, `compute` that of another: scores by default.
     """
     start = perf_counter()
     label = f"{type(calls[0][1][0]).__name__} in a search"
@@ -102,12 +108,19 @@ def serve(
         count_fallback(label, "no cell solved")
         return None
     seconds = (perf_counter() - start) / len(solved)
+    others = [cell.number for cell in cells if cell.number not in solved]
+    if workers and others:
+        computed = iter(workers(others))
+    else:
+        computed = map(compute or _fit_and_score, (calls[number] for number in others))
     results = []
     for cell, call in zip(cells, calls, strict=True):  # in their order, as scikit-learn
         if cell.number not in solved:
-            results.append((compute or _fit_and_score)(call))
+            results.append(next(computed))
             continue
-        if draws and getattr(cell.model, "random_state", 0) is None:  # a seed, which no fit uses
+        if (
+            not workers and getattr(cell.model, "random_state", 0) is None
+        ):  # a seed, which no fit uses
             np.random.randint(np.iinfo("i").max)  # noqa: NPY002
         result = (answer or _score_solved)(call, solved[cell.number])
         if isinstance(result, dict) and "fit_time" in result:  # the cells share their work
@@ -192,11 +205,21 @@ def _candidate(estimator: Any, parameters: Any) -> Candidate:
     params = steps.get_params()
     if any(name.endswith("random_state") and value is None for name, value in params.items()):
         raise NotServed("random steps")
+    if not all(map(_is_known, params.values())):
+        raise NotServed("steps that may draw numbers")
     if any(name.endswith("verbose") and value for name, value in estimator.get_params().items()):
         raise NotServed("verbose")
     if any("copy" in name.rpartition("__")[2] and value is False for name, value in params.items()):
         raise NotServed("steps that write into their samples")
     return Candidate(model, steps, joblib.hash(steps))
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a parameter of steps is no estimator or function, or one that `STEPS` lists."""
+    if not isinstance(value, BaseEstimator | FunctionType):
+        return True
+    home = value.__module__.removeprefix("sklearn.")
+    return any(home == name or home.startswith(f"{name}.") for name in STEPS)
 
 
 def transform_by(steps: Pipeline, X: Any) -> Any:

@@ -7,6 +7,7 @@ that it may work in place.
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from copy import deepcopy
 from time import perf_counter
@@ -22,7 +23,9 @@ from separatrix.accel.counters import count_fallback, count_served
 from separatrix.accel.dispatch import NotServed, reason_of
 from separatrix.accel.searches import Cell, cells_of, transform_by
 
-LARGEST = 2**26  # bytes of transformed samples that a search holds besides what scikit-learn does
+LARGEST = (
+    2**26
+)  # bytes of transformed samples and steps that a search holds besides what scikit-learn does
 LABEL = "steps in a search"
 
 
@@ -56,8 +59,9 @@ class TransformedFold(TransformerMixin, BaseEstimator):
 
     @property
     def size(self) -> int:
-        """Bytes of the transformed samples."""
-        return _bytes_of(self.learned) + _bytes_of(self.tested)
+        """Bytes of the transformed samples and of what the steps learned."""
+        learned = len(pickle.dumps(self.steps))
+        return learned + _bytes_of(self.learned) + _bytes_of(self.tested)
 
 
 def share_steps(calls: list[Any]) -> list[Any] | None:
@@ -100,8 +104,10 @@ def _fit_folds(calls: list[Any], cells: list[Cell]) -> dict[Any, TransformedFold
 
 
 def _bytes_of(samples: Any) -> int:
-    if issparse(samples):
-        return int(samples.data.nbytes * 2)
-    if type(samples) is not np.ndarray:
-        raise NotServed("steps that return no array")
-    return int(samples.nbytes)
+    if issparse(samples) and samples.format in ("csr", "csc"):
+        parts = [samples.data, samples.indices, samples.indptr]
+    elif type(samples) is np.ndarray and not samples.dtype.hasobject:
+        parts = [samples]
+    else:
+        raise NotServed("steps that return no numbers")
+    return sum(int(part.nbytes) for part in parts)

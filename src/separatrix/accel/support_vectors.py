@@ -130,9 +130,9 @@ def _fit(estimator: Any, X: Any, y: Vector, sample_weight: Vector, kernel: str) 
     if kernel == "precomputed" and not is_definite(X):
         raise NotServed("an indefinite kernel")
     codes, k = y.astype(np.intp), len(estimator.classes_)
-    weights = np.maximum(sample_weight, 0.0) if len(sample_weight) else np.ones(len(codes))
-    if len(np.unique(codes[weights > 0])) < k:
-        raise NotServed("weights that leave out a class")
+    weights = sample_weight if len(sample_weight) else np.ones(len(codes))
+    if not (weights > 0).all():  # LIBSVM removes these rows, and numbers the others
+        raise NotServed("weights of 0")
     train = Training(X, codes, estimator.classes_, weights, estimator.class_weight_[codes])
     state = _solve(estimator, train, kernel)
     support, fits = state.support, FitNumbers.of(state.fits)

@@ -10,8 +10,9 @@ from typing import Any
 
 from separatrix.accel.switch_state import SETTINGS
 
-VALIDATION = "sklearn.model_selection._validation"
+SEARCH, VALIDATION = "sklearn.model_selection._search", "sklearn.model_selection._validation"
 SCORES, PREDICTS = "_fit_and_score", "_fit_and_predict"  # functions of scikit-learn
+DRAWN: tuple[type, ...] = type(iter([])), type(iter(()))  # iterators over splits that exist already
 SERIAL, THREADS = "SequentialBackend", "ThreadingBackend"
 
 
@@ -52,22 +53,28 @@ def parallel(original: type) -> type:
             if first is None or not _may_be_served(first):
                 return super().__call__(calls if first is None else chain([first], calls))
             gathered = [first, *calls]
-            answers = _serve(gathered, serial=self._effective_n_jobs() == 1, draws=_is_here(self))
-            return super().__call__(gathered) if answers is None else answers
+            compute = super().__call__
+
+            def workers(numbers: list[int]) -> Any:
+                return compute([gathered[number] for number in numbers])
+
+            serial = self._effective_n_jobs() == 1
+            answers = _serve(gathered, serial=serial, workers=None if _is_here(self) else workers)
+            return compute(gathered) if answers is None else answers
 
     Parallel.__qualname__, Parallel.__module__ = original.__qualname__, original.__module__
     return Parallel
 
 
-def _serve(calls: list[Any], *, serial: bool, draws: bool) -> list[Any] | None:
+def _serve(calls: list[Any], *, serial: bool, workers: Any) -> list[Any] | None:
     """The results of all calls, or None if scikit-learn is to compute them."""
     if _function_of(calls[0]) == PREDICTS:
         from separatrix.accel.predictions import serve_predictions
 
-        return serve_predictions(calls, draws=draws)
+        return serve_predictions(calls, workers=workers)
     from separatrix.accel.searches import serve
 
-    answers = serve(calls, draws=draws)
+    answers = serve(calls, workers=workers)
     if answers is None and serial and hasattr(calls[0][1][0], "steps"):
         from separatrix.accel.shared_steps import share_steps
 
@@ -105,11 +112,18 @@ def _draws_lazily(iterable: Any) -> bool:
     """
     frame = getattr(iterable, "gi_frame", None)
     splits = frame.f_locals.get(".0") if frame is not None else None
+    if type(splits) in DRAWN or (type(splits) is zip and _is_search(frame)):
+        return False
     inner = getattr(splits, "gi_frame", None)
     if inner is None:
-        return False
+        return True
     splitter = inner.f_locals.get("self")
     if not type(splitter).__module__.startswith("sklearn.model_selection."):
         return True
     draws_first = hasattr(splitter, "shuffle")  # once, before the first fit
     return not draws_first and not isinstance(getattr(splitter, "random_state", 0), Integral)
+
+
+def _is_search(frame: Any) -> bool:
+    """Whether a frame is of scikit-learn's searches, which list all pairs of candidates and splits."""
+    return bool(frame.f_code.co_filename == sys.modules[SEARCH].__file__)
