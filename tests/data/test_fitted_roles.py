@@ -69,3 +69,54 @@ def test_percents_are_noted_as_the_training_rows_may_have_none(tmp_path, fitted_
     found, notes = read_like(tmp_path, fitted_columns, text)
     assert found["paid"] == [0.45, 0.07]
     assert notes == ("paid: '45 %' is 0.45",)
+
+
+@pytest.fixture(scope="module")
+def foreign_columns(tmp_path_factory):
+    """Columns that were fitted to percents and to decimal commas."""
+    path = tmp_path_factory.mktemp("foreign") / "train.csv"
+    rows = "".join(f"{i}.5 %;{i},25;{'ab'[i % 2]}\n" for i in range(40))
+    path.write_text("share;paid;class\n" + rows)
+    specs = read_table(path).X.specs
+    assert [spec.format for spec in specs] == ["plain with %", "1.234,5"]
+    return specs
+
+
+def test_numbers_without_the_percent_sign_of_the_training_rows_are_noted_once(
+    tmp_path, foreign_columns
+):
+    found, notes = read_like(tmp_path, foreign_columns, "share;paid\n12.5;1,5\n0;2,5\n7;3,5\n")
+    assert found["share"] == [12.5, 0.0, 7.0]
+    told = [note for note in notes if note.startswith("share: ")]
+    assert told == [
+        "share: 2 numbers without %; the model was fitted to numbers with %: 12.5 is 1250 %"
+    ]
+
+
+def test_numbers_without_a_percent_sign_among_others_are_noted(tmp_path, foreign_columns):
+    found, notes = read_like(tmp_path, foreign_columns, "share;paid\n12.5;1,5\n7 %;2,5\n")
+    assert found["share"] == [12.5, 0.07]
+    assert any("share: 1 number without %" in note for note in notes)
+
+
+def test_percents_as_at_training_have_no_note_of_another_form(tmp_path, foreign_columns):
+    found, notes = read_like(tmp_path, foreign_columns, "share;paid\n12.5 %;1,5\n0;2,5\n")
+    assert found == {"share": [0.125, 0.0], "paid": [1.5, 2.5]}
+    assert not any("the model was fitted to" in note for note in notes)
+
+
+def test_decimal_points_are_noted_by_a_model_that_was_fitted_to_commas(tmp_path, foreign_columns):
+    found, notes = read_like(tmp_path, foreign_columns, "share;paid\n1 %;1.5\n2 %;12.25\n")
+    assert found["paid"] == [1.5, 12.25]
+    assert "paid: numbers written as 1234.5; the model was fitted to 1.234,5" in notes
+
+
+def test_decimal_commas_are_noted_by_a_model_that_was_fitted_to_points(tmp_path, fitted_columns):
+    text = "day;paid;smoker\n2020-03-14;1,5;no\n2020-03-14;7,25;no\n"
+    _, notes = read_like(tmp_path, fitted_columns, text)
+    assert "paid: numbers written as 1.234,5; the model was fitted to 1234.5" in notes
+
+
+def test_a_point_before_three_digits_is_read_as_at_training(tmp_path, foreign_columns):
+    found, _ = read_like(tmp_path, foreign_columns, "share;paid\n1 %;1.234\n2 %;2.500\n")
+    assert found["paid"] == [1234.0, 2500.0]

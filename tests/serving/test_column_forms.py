@@ -115,7 +115,7 @@ WRONG = {
     "age": ["abc", "1_0", "0x10", "inf", "1e400", "１２", "1,5", "$5", "12 %", "<5", "5 cm"],
     "price": ["1.5", "1_0", "12,3,4", "1.234 kg"],
     "height": ["170 kg", "tall", "1,70 m"],
-    "share": ["12 $", "half"],
+    "share": ["12 $", "half", "12.5", "0.3", "1e2"],
     "smoker": ["maybe", "ja", "1", "true"],
     "day": ["2019-12-24", "12/24/2019", "31.02.2019", "soon", "24.12.19"],
 }
@@ -139,6 +139,7 @@ def test_a_text_of_another_form_is_refused_with_row_column_and_value(table, name
     ("name", "value"),
     [
         *(("age", value) for value in (True, [1], {})),
+        *(("share", value) for value in (12.5, 12, 0.125, True)),
         *(("smoker", value) for value in (1, 0.0, 7)),
         *(("day", value) for value in (True, 20191224, 1.5e9)),
         *(("job", value) for value in (3, True, [])),
@@ -151,6 +152,42 @@ def test_a_value_of_another_type_is_refused(table, name, value):
     answer = table[2].post("/predict", [RIGHT, {**RIGHT, name: value}])
     assert answer.status == 422
     assert answer.json()["error"].startswith(f"row 1, column {name!r}: found ")
+
+
+@pytest.mark.parametrize("cell", [12.5, "12.5"])
+def test_a_bare_number_in_a_column_of_percents_is_refused_in_every_format(table, cell):
+    client = table[2]
+    rows = [{**RIGHT, "age": "31.5"}, {**RIGHT, "age": "31.5", "share": cell}]
+    tensors = as_tensors(rows)
+    share = tensors["inputs"][NAMES.index("share")]
+    if cell == 12.5:
+        share |= {"datatype": "FP64", "data": [0, 12.5]}
+    for answer in (
+        client.post("/predict", rows),
+        client.post("/predict", **as_csv(rows)),
+        client.post("/v2/models/forms/infer", tensors),
+    ):
+        assert answer.status == 422
+        sentence = answer.json()["error"]
+        assert sentence.startswith("row 1, column 'share': found the ")
+        assert "12.5" in sentence
+        assert sentence.endswith(", expected a number with % or null")
+
+
+def test_a_percent_of_zero_needs_no_sign(table):
+    answers = [
+        table[2].post("/predict", [{**RIGHT, "share": cell}]).body for cell in ("0 %", "0", 0, -0.0)
+    ]
+    assert answers == [answers[0]] * 4
+
+
+def test_the_metadata_ask_for_percents_as_texts(table):
+    inputs = {one["name"]: one for one in table[2].get("/v2/models/forms").json()["inputs"]}
+    assert [inputs[name]["datatype"] for name in ("age", "price", "share")] == [
+        "FP64",
+        "FP64",
+        "BYTES",
+    ]
 
 
 def test_numbers_stand_for_values_of_a_category_that_are_numbers(table):
@@ -195,7 +232,7 @@ def random_row(rng):
         "age": pick([1.5, "1.234", 7, None, "-", "1e3", "12"]),
         "price": pick(["1.234", "1,5", "1.234,5", 2.5, None, "12"]),
         "height": pick(["170", "1.8 m", "180 cm", 175, "NA"]),
-        "share": pick(["12 %", "0.3", 0.5, None]),
+        "share": pick(["12 %", "0", 0, "99.5%", None]),
         "smoker": pick(["no", "yes", True, False, None, "No"]),
         "day": pick(["01.02.2019", "13.12.2011", None, ""]),
         "job": pick(["cook", "+", "-", "clerk", "new", None]),

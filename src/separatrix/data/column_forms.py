@@ -25,7 +25,7 @@ from separatrix.data.numerals import (
     marks_of,
     parse_numbers,
 )
-from separatrix.data.units import split_form, strip_unit
+from separatrix.data.units import is_percent, split_form, strip_unit
 from separatrix.errors import DataError
 from separatrix.types import Vector
 
@@ -43,11 +43,16 @@ class ColumnForm:
     Traceback (most recent call last):
     ...
     separatrix.errors.DataError: row 1, column 'age': found the text '1,5', expected a number or null
+    >>> ColumnForm(ColumnSpec("x", "number", "plain with %")).read(["12 %", "0", 12.5])
+    Traceback (most recent call last):
+    ...
+    separatrix.errors.DataError: row 2, column 'x': found the number 12.5, expected a number with % or null
     """
 
     def __init__(self, spec: ColumnSpec, known: Collection[str] = ()) -> None:
         self.spec, self.known = spec, frozenset(known)
         self._numeric_words = any(map(is_number, self.known))
+        self._percent = spec.role == "number" and is_percent(spec.format)
         self._true: dict[str, float] = {}
         if spec.role == "boolean":
             words = spec.format.split("/")
@@ -58,10 +63,12 @@ class ColumnForm:
     def expected(self) -> str:
         """What a cell must be, in words."""
         convention, unit, marks = split_form(self.spec.format)
+        marks = tuple(mark for mark in marks if mark != "%")
         written = "" if convention in ("", "plain") else f" written as {convention}"
         meant = {
             "number": f"a number{written}"
             + (f" in {unit}" if unit else "")
+            + (" with %" if self._percent else "")
             + (f", perhaps with {' or '.join(marks)}" if marks else ""),
             "boolean": self.spec.format.replace("/", " or "),
             "date": f"a date in the form {self.spec.format}",
@@ -71,7 +78,7 @@ class ColumnForm:
     def read(self, cells: Sequence[Any]) -> Any:
         """Numbers, NaN for missing, or a `Category`; a cell that does not fit is an error."""
         types = set(map(type, cells))
-        if self.spec.role == "number" and types <= {*_NUMBERS, _NONE}:
+        if self.spec.role == "number" and not self._percent and types <= {*_NUMBERS, _NONE}:
             values = np.array([math.nan if c is None else c for c in cells], dtype=np.float64)
             if np.isinf(values).any():
                 self._refuse(cells, int(np.isinf(values).argmax()), "a finite number")
@@ -95,7 +102,8 @@ class ColumnForm:
         if kind is str:
             return known[cell]
         if self.spec.role == "number":
-            return float(cell) if kind in _NUMBERS else math.inf
+            bare = self._percent and cell != 0  # 12 may be 12 or 0.12
+            return float(cell) if kind in _NUMBERS and not bare else math.inf
         if kind is bool:
             return float(cell) if self._true else math.inf
         if kind not in _NUMBERS:
@@ -121,8 +129,11 @@ class ColumnForm:
         convention, unit, marks = split_form(self.spec.format)
         bare, factors = strip_unit(texts, unit) if unit else (texts, np.ones(len(texts)))
         values = parse_numbers(bare, convention=convention or "plain").values * factors
-        new = [not marks_of(text) <= set(marks) for text in bare]
-        return np.where(new, np.nan, values)
+        found = [marks_of(text) for text in bare]
+        lost = np.array([not one <= set(marks) for one in found])
+        if self._percent:
+            lost |= np.array(["%" not in one for one in found]) & (values != 0)
+        return np.where(lost, np.nan, values)
 
     def _read_texts(self, cells: Sequence[Any]) -> Category:
         """Texts; of a category, also the numbers that its values are."""

@@ -20,6 +20,7 @@ from separatrix.data.limits import Limits
 from separatrix.data.read import FORMATS, TABLES, require_format
 from separatrix.data.roles import RoleOverrides, RoleTable, apply_roles, assign_roles, plain_matrix
 from separatrix.data.targets import merge_spellings
+from separatrix.data.units import has_decimal_comma
 from separatrix.errors import DataFileError, MissingDataError, ParameterError
 
 _FOLDERS = ("*.parquet", "*.pq")
@@ -82,7 +83,7 @@ def read_table(
     for name in sorted(set(options) - FORMATS[found].options):
         raise ParameterError("read_table", name, f"left out for the format {found}", options[name])
     options |= {"target": "auto" if target is ... else target, "missing_label": missing_label}
-    options |= {"limits": limits, **_columns_to_read(overrides, specs)}
+    options |= {"limits": limits, **_columns_to_read(overrides, specs, texts=found == "csv")}
     contents = _scan_all(paths, found, options)
     name = os.path.basename(os.path.normpath(paths[0]))
     name += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -108,14 +109,22 @@ def table_of(
 
 
 def _columns_to_read(
-    overrides: RoleOverrides | None, specs: Sequence[ColumnSpec] | None
+    overrides: RoleOverrides | None, specs: Sequence[ColumnSpec] | None, *, texts: bool = False
 ) -> dict[str, Any]:
-    """Options of a reader: which columns are read, and which of them as texts."""
+    """Options of a reader: which columns are read, and which of them as texts.
+
+    A file of texts shows no types: 1.234 is 1234 for a model that was fitted to decimal commas.
+    """
     if specs is None:
         return {"by_columns": True, "as_text": overrides.as_text if overrides else ()}
-    texts = [spec.name for spec in specs if spec.role in _TEXT_ROLES]
+    as_text = [
+        spec.name
+        for spec in specs
+        if spec.role in _TEXT_ROLES
+        or (texts and spec.role == "number" and has_decimal_comma(spec.format))
+    ]
     kept = [spec.name for spec in specs if spec.kept]
-    return {"by_columns": True, "columns": kept, "as_text": texts}
+    return {"by_columns": True, "columns": kept, "as_text": as_text}
 
 
 def expand_paths(path: Any) -> list[str]:

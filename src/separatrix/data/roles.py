@@ -25,7 +25,7 @@ from separatrix.data.formats.columns import ColumnTable, format_names
 from separatrix.data.formats.interpretation import as_numbers, drop_missing_words
 from separatrix.data.numerals import TRUTH, find_boolean
 from separatrix.data.role_notes import is_integral, note_cells, note_missing_code, note_rounded
-from separatrix.data.units import split_form
+from separatrix.data.units import is_percent, split_form
 from separatrix.errors import DataError
 from separatrix.types import Vector
 
@@ -149,7 +149,7 @@ def apply_roles(
             found.append(_Column(spec))
         elif spec.name in position:
             values = _finite(columns.numbers[:, position[spec.name]])
-            found.append(_Column(spec, numbers=values))
+            found.append(_Column(spec, numbers=values, notes=_note_bare(spec, values)))
         else:
             found.append(_as_fitted(spec, columns.categories[spec.name], detect))
     return _assemble(found, columns.rows)
@@ -179,11 +179,29 @@ def _numbers_as_fitted(spec: ColumnSpec, category: Category, detect: bool) -> _C
         units = {split_form(one.form)[1] for one in (parsed, other)}
         parsed = other if len(units - {""}) < 2 else parsed
     notes = list(parsed.notes)
+    written, fitted = (split_form(form)[0] for form in (parsed.form, spec.format or "plain"))
+    if written != fitted:
+        written, fitted = ("1234.5" if one == "plain" else one for one in (written, fitted))
+        notes.append(f"{spec.name}: numbers written as {written}; the model was fitted to {fitted}")
     percent = [code for code, text in enumerate(category.values) if "%" in text]
     if (rows := np.isin(category.codes, percent)).any():  # the training rows may have had none
         i = int(rows.argmax())
         notes.append(f"{spec.name}: {category.values[category.codes[i]]!r} is {parsed.values[i]:g}")
+    notes += _note_bare(spec, parsed.values[~np.isin(category.codes, percent)])
     return _Column(spec._replace(format=parsed.form), numbers=_finite(parsed.values), notes=notes)
+
+
+def _note_bare(spec: ColumnSpec, values: Vector) -> list[str]:
+    """A note on numbers without a percent sign where the training rows had it: 12 is then 1200 %."""
+    if spec.role != "number" or not is_percent(spec.format):
+        return []
+    bare = values[np.isfinite(values) & (values != 0)]
+    if not len(bare):
+        return []
+    return [
+        f"{spec.name}: {count_of(len(bare), 'number')} without %; the model was fitted to numbers with "
+        f"%: {bare[0]:g} is {100 * bare[0]:g} %"
+    ]
 
 
 def _dates_as_fitted(spec: ColumnSpec, category: Category, detect: bool) -> _Column:

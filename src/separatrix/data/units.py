@@ -113,6 +113,24 @@ def split_form(name: str) -> tuple[str, str, tuple[str, ...]]:
     return (found[1], found[2] or "", tuple((found[3] or "").split())) if found else (name, "", ())
 
 
+def is_percent(form: str) -> bool:
+    """Whether the numbers of a column have a percent sign: 12.5 alone may then be 12.5 or 0.125.
+
+    >>> is_percent("plain with % <"), is_percent("plain [cm]")
+    (True, False)
+    """
+    return "%" in split_form(form)[2]
+
+
+def has_decimal_comma(form: str) -> bool:
+    """Whether the numbers of a column have a decimal comma: 1.234 is then 1234.
+
+    >>> has_decimal_comma("1 234,5 with EUR"), has_decimal_comma("1,234.5")
+    (True, False)
+    """
+    return split_form(form)[0].endswith(",5")
+
+
 def is_form(name: str) -> bool:
     """Whether a text names a convention, with or without a unit and marks."""
     convention, unit, marks = split_form(name)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
+from separatrix.data.units import is_percent
 from separatrix.serving.request_rows import (
     NUMBERS,
     parse_json,
@@ -48,8 +49,10 @@ def describe_model(model: ServedModel, versions: list[str]) -> dict[str, Any]:
     if model.encoder is None:
         inputs = [{"name": "input", "datatype": "FP64", "shape": [-1, len(model.columns)]}]
     else:
-        kinds = {spec.name: "FP64" if spec.role == "number" else "BYTES" for spec in model.specs}
-        inputs = [{"name": n, "datatype": kind, "shape": [-1, 1]} for n, kind in kinds.items()]
+        numbers = [s.role == "number" and not is_percent(s.format) for s in model.specs]
+        kinds = ["FP64" if number else "BYTES" for number in numbers]
+        pairs = zip(model.columns, kinds, strict=True)
+        inputs = [{"name": name, "datatype": kind, "shape": [-1, 1]} for name, kind in pairs]
     outputs = [{"name": LABELS, "datatype": _datatype(model.classes), "shape": [-1]}]
     if model.has_probabilities:
         shape = [-1, len(model.classes)]

@@ -42,8 +42,12 @@ async function showForm(models, chosen) {
     h("div", { class: "form-page" }, form, answer));
 }
 
+function isNumber(column) { // of a percent, 12 alone is refused
+  return column.role === "number" && !column.format.includes("%");
+}
+
 function fieldOf(column, id) {
-  if (column.role === "number") return h("input", { type: "number", step: "any", id, value: "0" });
+  if (isNumber(column)) return h("input", { type: "number", step: "any", id, value: "0" });
   const [no, yes] = column.role === "boolean" ? column.format.split("/") : [];
   if (yes) return h("select", { id }, [no, yes].map((word) => h("option", {}, word)));
   return h("input", { type: "text", id });
@@ -52,7 +56,7 @@ function fieldOf(column, id) {
 async function predict(model, fields, answer) {
   const row = {};
   for (const [column, input] of fields) {
-    row[column.name] = input.value === "" ? null : column.role === "number" ? Number(input.value) : input.value;
+    row[column.name] = input.value === "" ? null : isNumber(column) ? Number(input.value) : input.value;
   }
   const query = new URLSearchParams({ model: model.name, version: model.version, explain: "1" });
   const body = JSON.stringify({ rows: [row] });
