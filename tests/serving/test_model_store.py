@@ -4,11 +4,14 @@ import asyncio
 import os
 import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
 from tests.serving.asgi_client import AsgiClient
 
-from separatrix import SVC, FisherDiscriminant, LogisticRegression, save
+from separatrix import SVC, FisherDiscriminant, LogisticRegression, TableEncoder, save
 from separatrix.errors import DataError, ModelFileError, ParameterError, UnsupportedError
 from separatrix.kernels import Spectrum
 from separatrix.serving.gateway import log_line
@@ -105,6 +108,74 @@ def test_classes_in_another_order_are_another_signature(tmp_path, iris):
     assert held.difference(client.endpoints.store.signatures()["order:1"]) == ""
     with pytest.raises(DataError, match="another signature"):
         AsgiClient([("order", "1", path)], expected={"order:1": other})
+
+
+FORMS = {
+    "plain": lambda i: f"{i}.5",
+    "comma": lambda i: f"{i},5",
+    "percent": lambda i: f"{i}.5 %",
+    "cm": lambda i: f"{i}.5 cm",
+    "kg": lambda i: f"{i}.5 kg",
+    "day": lambda i: f"2020-01-{1 + i % 28:02d}",
+    "day before month": lambda i: f"{1 + i % 28:02d}.01.2020",
+    "yes": lambda i: ["no", "yes"][i % 2],
+    "true": lambda i: ["false", "true"][i % 2],
+    "words": lambda i: "abcd"[i % 4],
+    "codes": lambda i: ["10", "x", "y", "z"][i % 4],
+}
+
+
+def model_of(folder, name, classes="ab", **options):
+    """A model of one column in some form, and one of numbers."""
+    frame = pd.DataFrame({"x": [FORMS[name](i) for i in range(40)], "z": np.arange(40.0)})
+    y = [classes[i % len(classes)] for i in range(40)]
+    model = make_pipeline(TableEncoder(), SVC(**options) if options else LogisticRegression())
+    return save(model.fit(frame, y), folder / "other.model")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        *(("plain", name) for name in ("comma", "percent", "cm", "day", "words")),
+        *(("percent", "plain"), ("comma", "plain"), ("cm", "kg"), ("day", "day before month")),
+        *(("yes", "true"), ("words", "codes")),
+    ],
+)
+def test_another_form_of_a_column_is_another_signature(tmp_path, before, after):
+    path = tmp_path / "forms.model"
+    shutil.copy(model_of(tmp_path, before), path)
+    client = AsgiClient([("forms", "1", path)])
+    held = client.endpoints.store.find(None).model
+
+    replace_file(path, model_of(tmp_path, after))
+    reload(client)
+
+    assert client.endpoints.store.find(None).model is held
+    assert client.logged[-1]["error"].startswith("the file has another signature: column ")
+    assert "'x'" in client.logged[-1]["error"]
+    replace_file(path, model_of(tmp_path, before))
+    reload(client)
+    assert client.endpoints.store.find(None).model is not held
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"classes": "abc"}, "the classes are ['a', 'b', 'c'], not ['a', 'b']"),
+        ({"classes": "ac"}, "the classes are ['a', 'c'], not ['a', 'b']"),
+        ({"classes": [0, 1]}, "the classes are [0, 1], not ['a', 'b']"),
+        ({"C": 1.0}, "the outputs are labels, not labels and probabilities"),
+    ],
+)
+def test_other_outputs_are_another_signature(tmp_path, change, words):
+    path = tmp_path / "outputs.model"
+    shutil.copy(model_of(tmp_path, "plain"), path)
+    client = AsgiClient([("outputs", "1", path)])
+
+    replace_file(path, model_of(tmp_path, "plain", **change))
+    reload(client)
+
+    assert client.logged[-1]["error"] == f"the file has another signature: {words}"
 
 
 def test_a_file_is_tried_again_when_memory_was_short(changing, linear, monkeypatch):

@@ -52,6 +52,7 @@ class ColumnForm:
     def __init__(self, spec: ColumnSpec, known: Collection[str] = ()) -> None:
         self.spec, self.known = spec, frozenset(known)
         self._numeric_words = any(map(is_number, self.known))
+        self._truth_words = not self.known.isdisjoint(("false", "true"))
         self._percent = spec.role == "number" and is_percent(spec.format)
         self._true: dict[str, float] = {}
         if spec.role == "boolean":
@@ -65,6 +66,9 @@ class ColumnForm:
         convention, unit, marks = split_form(self.spec.format)
         marks = tuple(mark for mark in marks if mark != "%")
         written = "" if convention in ("", "plain") else f" written as {convention}"
+        words = ["a text"]
+        words += ["a number"] if self._numeric_words else []
+        words += ["true or false"] if self._truth_words else []
         meant = {
             "number": f"a number{written}"
             + (f" in {unit}" if unit else "")
@@ -73,7 +77,7 @@ class ColumnForm:
             "boolean": self.spec.format.replace("/", " or "),
             "date": f"a date in the form {self.spec.format}",
         }
-        return f"{meant.get(self.spec.role, 'a text')} or null"
+        return f"{meant.get(self.spec.role, ' or '.join(words))} or null"
 
     def read(self, cells: Sequence[Any]) -> Any:
         """Numbers, NaN for missing, or a `Category`; a cell that does not fit is an error."""
@@ -145,7 +149,7 @@ class ColumnForm:
         text = cell
         if type(cell) in _NUMBERS and self._numeric_words and math.isfinite(cell):
             text = text_of(cell)
-        elif type(cell) is bool and self.known & {"false", "true"}:
+        elif type(cell) is bool and self._truth_words:
             text = str(cell).lower()
         elif cell is not None and (type(cell) is not str or not _fits(cell)):
             self._refuse(cells, row)

@@ -18,7 +18,7 @@ Log = Callable[..., None]
 
 
 class SignatureError(DataError):
-    """A model file of other columns or classes than the one it replaces."""
+    """A model file of other columns, forms, classes or outputs than the one it replaces."""
 
 
 class _Entry(NamedTuple):
@@ -57,7 +57,7 @@ class ModelStore:
         return load_served(source.path, source.name, source.version, block=block, device=device)
 
     def _require_signature(self, expected: Signature, model: ServedModel) -> None:
-        """Refuse a file of other columns or classes than the one that is served."""
+        """Refuse a file of another signature than the one that is served."""
         difference = expected.difference(model.signature)
         if difference and not self.options.any_signature:
             error = SignatureError(f"the file has another signature: {difference}")

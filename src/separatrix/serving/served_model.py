@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.app.estimate import last_step
 from separatrix.app.explain import explain
-from separatrix.app.novelty import classes_of
+from separatrix.app.novelty import classes_of, detects_novelty
 from separatrix.app.preprocessing import undecided
 from separatrix.app.read_data import encoder_of
 from separatrix.data.column_forms import read_cells
@@ -24,6 +24,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.role_notes import unseen_words
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
+from separatrix.estimators.decision import BayesDecision
 from separatrix.estimators.table_encoder import TableEncoder
 from separatrix.modelfile.files import load
 from separatrix.runtime.warnings import without_own_warnings
@@ -41,17 +42,25 @@ class Scores(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What clients rely on: the columns with their roles, in order, and the classes."""
+    """What clients rely on: the columns with role and form, in order, the classes, and the outputs.
 
-    columns: tuple[tuple[str, str], ...]
+    The values of a category are none of it: those that a model has not seen are served, with a note.
+    """
+
+    columns: tuple[tuple[str, str, str], ...]  # name, role, and what a cell must be
     classes: tuple[Any, ...]
+    outputs: tuple[str, ...] = ("labels",)
 
     def difference(self, other: Signature) -> str:
         """What another signature has instead, in a few words; "" for an equal one.
 
-        >>> one = Signature((("age", "number"),), ("no", "yes"))
-        >>> one.difference(Signature((("age", "date"),), ("no", "yes")))
+        >>> one = Signature((("age", "number", "a number"),), ("no", "yes"))
+        >>> one.difference(one._replace(columns=(("age", "date", "a date"),)))
         "column 0 is 'age' (date), not 'age' (number)"
+        >>> one.difference(one._replace(columns=(("age", "number", "a number with %"),)))
+        "column 'age' takes a number with %, not a number"
+        >>> one.difference(one._replace(outputs=("labels", "probabilities")))
+        'the outputs are labels and probabilities, not labels'
         >>> one.difference(Signature(one.columns, ("yes", "no")))
         "the classes are ['yes', 'no'], not ['no', 'yes']"
         """
@@ -59,10 +68,15 @@ class Signature(NamedTuple):
             return f"there are {len(other.columns)} columns, not {len(self.columns)}"
         pairs = enumerate(zip(other.columns, self.columns, strict=True))
         for j, (theirs, ours) in pairs:
-            if theirs != ours:
+            if theirs[:2] != ours[:2]:
                 return f"column {j} is {theirs[0]!r} ({theirs[1]}), not {ours[0]!r} ({ours[1]})"
+            if theirs != ours:
+                return f"column {ours[0]!r} takes {theirs[2]}, not {ours[2]}"
         if repr(other.classes) != repr(self.classes):
             return f"the classes are {list(other.classes)!r:.80}, not {list(self.classes)!r:.80}"
+        if other.outputs != self.outputs:
+            found, expected = (" and ".join(one.outputs) for one in (other, self))
+            return f"the outputs are {found}, not {expected}"
         return ""
 
 
@@ -83,13 +97,23 @@ class ServedModel:
         steps = [step for _, step in inner.steps] if isinstance(inner, Pipeline) else []
         self.imputes = self.encoder is not None or any(isinstance(s, SimpleImputer) for s in steps)
         self.classes = np.asarray(classes_of(model))
-        pairs = tuple((spec.name, spec.role) for spec in self.specs)
-        self.signature = Signature(pairs, tuple(self.classes.tolist()))
         self.has_probabilities = hasattr(model, "predict_proba")
+        self.signature = self._signature()
         self._scored = without_names(model)
         self.block = self._row_wise_block(block)
         larger = (self.block * times for times in LARGER if self._scores_alike(self.block * times))
         self.sizes = (self.block, *larger)
+
+    def _signature(self) -> Signature:
+        plain = "a number or null" if self.imputes else "a number"
+        forms = [form.expected for form in self.forms] or [plain] * len(self.specs)
+        pairs = zip(self.specs, forms, strict=True)
+        columns = tuple((spec.name, spec.role, form) for spec, form in pairs)
+        labels = "labels of novelty" if detects_novelty(self.model) else "labels"
+        if isinstance(self.model, BayesDecision) and self.model.reject_cost is not None:
+            labels += f" with {self.model.actions_.tolist()[-1]!r} for rejected rows"
+        outputs = (labels, "probabilities") if self.has_probabilities else (labels,)
+        return Signature(columns, tuple(self.classes.tolist()), outputs)
 
     def _specs(self, inner: Any) -> tuple[ColumnSpec, ...]:
         if self.encoder is not None:

@@ -54,7 +54,7 @@ class ServingOptions:
     """Seconds between two checks of the model files."""
     access_log: bool = True
     any_signature: bool = False
-    """Whether a file that changes may have other columns or classes."""
+    """Whether a file that changes may have another signature."""
 
 
 def parse_source(text: str) -> ModelSource:
