@@ -1,5 +1,6 @@
 """Plain /predict: rows as JSON or CSV, probabilities, explanations, sentences for what is wrong."""
 
+import csv
 import json
 
 import numpy as np
@@ -180,3 +181,39 @@ def test_pages_and_the_description_of_the_interface_are_served(client):
     again = client.get("/", headers=[("If-None-Match", page.headers["etag"])])
     assert (again.status, again.body) == (304, b"")
     assert "script-src 'self'" in page.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("name", ["explain", "probabilities"])
+@pytest.mark.parametrize("word", ["maybe", "", "2", "yes"])
+def test_a_parameter_that_is_neither_true_nor_false_is_refused(client, iris, name, word):
+    answer = client.post(f"{IRIS}&{name}={word}", iris[2][:1].tolist())
+    assert answer.status == 422
+    expected = f"?{name}: found {word!r}, expected one of 1, true, 0, false"
+    assert answer.json()["error"] == expected
+
+
+@pytest.mark.parametrize(("word", "found"), [("1", True), ("True", True), ("false", False)])
+def test_a_parameter_is_true_or_false_in_digits_and_words(client, iris, word, found):
+    answer = client.post(f"{IRIS}&explain={word}", iris[2][:1].tolist()).json()
+    assert ("explanations" in answer) == found
+
+
+@pytest.mark.parametrize("cell", ["1" * 140_000, "x" * 140_000])
+@pytest.mark.parametrize(
+    ("model", "header", "row", "column"),
+    [
+        ("digits", [f"x{j + 1}" for j in range(64)], ["1"] * 63, "x64"),
+        ("jobs", ["age", "job", "note"], ["1", "cook"], "note"),
+    ],
+)
+def test_a_cell_of_csv_beyond_the_limit_of_the_csv_module_is_refused_by_its_place(
+    client, cell, model, header, row, column
+):
+    csv.field_size_limit(131_072)
+    lines = [header, [*row, "1"], [*row, cell]]
+    body = "\n".join(map(",".join, lines)).encode()
+    answer = client.post(
+        f"/predict?model={model}", body=body, headers=[("Content-Type", "text/csv")]
+    )
+    assert answer.status == 422
+    assert answer.json()["error"].startswith(f"row 1, column {column!r}: found the text '")

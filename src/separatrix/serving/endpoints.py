@@ -41,6 +41,7 @@ MOST_EXPLAINED = 20  # rows of a request
 INFER_TYPES = (JSON, "application/octet-stream")
 PREDICT_TYPES = (JSON, "text/csv")
 QUERIES = ("model", "version", "explain", "probabilities")
+QUERY_TRUTH = {"1": True, "true": True, "0": False, "false": False}
 PAGES = {"/": "page.html", "/docs": "page.html", "/openapi.json": "openapi.json"}
 Result = TypeVar("Result")
 
@@ -167,14 +168,14 @@ class Endpoints:
     async def predict(self, request: ServedRequest) -> Reply:
         """Predict rows of JSON or CSV."""
         query = request.query()
+        explained = _truth(query, "explain", default=False)
+        asked = _truth(query, "probabilities", default=True)
         batcher = self.store.find(query.get("model"), query.get("version"))
         model = batcher.model
         of = rows_of_csv if request.content_type(PREDICT_TYPES) == "text/csv" else rows_of_json
         rows = await self._parse(of, model, request.body, self.options.max_rows)
-        explained = query.get("explain", "0") not in ("", "0", "false")
         if explained and len(rows) > MOST_EXPLAINED:
             refuse(f"found {len(rows)} rows with explain=1, expected at most {MOST_EXPLAINED}")
-        asked = query.get("probabilities", "1") not in ("", "0", "false")
         scores = await self._score(request, batcher, rows, asked and model.has_probabilities)
         found: dict[str, Any] = {
             "model": model.name,
@@ -271,6 +272,14 @@ class Endpoints:
         if file is None:
             raise RequestError(404, "path", f"there is no file {shorten(ascii(name))}")
         return Reply(*file.answer(request.header("if-none-match")))
+
+
+def _truth(query: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """A parameter that is true or false."""
+    word = query.get(name, "1" if default else "0")
+    if (value := QUERY_TRUTH.get(word.casefold())) is None:
+        refuse(f"?{name}: found {shorten(repr(word))}, expected one of {', '.join(QUERY_TRUTH)}")
+    return value
 
 
 def json_reply(value: Any, status: int = 200) -> Reply:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import orjson
 
-from separatrix.data.column_forms import cell_error, describe_cell
+from separatrix.data.column_forms import LONGEST_CELL, cell_error, describe_cell
 from separatrix.data.numerals import BLANKS, MISSING, is_number
 from separatrix.errors import DataError
 from separatrix.runtime.strict_json import require_unique_keys
@@ -49,6 +49,7 @@ def rows_of_json(model: ServedModel, body: bytes, most: int) -> Rows:
 
 def rows_of_csv(model: ServedModel, body: bytes, most: int) -> Rows:
     """Parse CSV with a header; columns may be in any order."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(body)))  # the form of a column refuses it
     try:
         lines = csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True)
         header = next(lines, [])
@@ -142,7 +143,7 @@ def _as_number(cell: str | None, imputes: bool) -> Any:
     """The plain number that a cell of CSV holds; other text is kept, and refused with its position."""
     if cell is None or (imputes and cell in MISSING):
         return None
-    return float(cell) if is_number(cell) else cell
+    return float(cell) if len(cell) <= LONGEST_CELL and is_number(cell) else cell
 
 
 def _first_error(
