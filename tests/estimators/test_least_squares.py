@@ -1,12 +1,17 @@
+import re
+import warnings
+
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators import least_squares as module
 from separatrix.estimators.feature_maps import PolynomialMap
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 
@@ -157,7 +162,7 @@ def test_a_fit_without_a_ridge_warns_where_it_would_follow_random_labels(feature
     if features == 30:  # half as many parameters as samples: random labels are not reproduced
         assert LeastSquaresClassifier().fit(A, y).score(A, y) < 1.0
         return
-    with pytest.warns(UserWarning, match="use ridge='loo' or a ridge above 0"):
+    with pytest.warns(UserWarning, match="use a ridge above 0, such as"):
         model = LeastSquaresClassifier().fit(A, y)
     assert model.score(A, y) == 1.0
     for ridge in (1e-3, "loo"):
@@ -179,3 +184,60 @@ def test_nearly_repeated_wide_samples_give_the_shortest_weights(kind):
         root[:, None] * (A - mean), root * (T - weights @ T / weights.sum()), rcond=1e-13
     )[0]
     np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-7, atol=1e-7)
+
+
+def refuse(*_):
+    raise AssertionError("made a matrix of inner products")
+
+
+def wide_sparse(seed, n, d):
+    rng = np.random.default_rng(seed)
+    return random_array((n, d), density=0.02, format="csr", rng=rng), rng.integers(0, 3, n)
+
+
+def test_wide_sparse_samples_under_a_ridge_need_no_inner_products(monkeypatch):
+    A, y = wide_sparse(0, 1200, 3000)
+    dense = LeastSquaresClassifier(20.0).fit(A.toarray(), y)
+    monkeypatch.setattr(module, "_products_about", refuse)
+    monkeypatch.setattr(type(A), "toarray", refuse)
+    sparse = LeastSquaresClassifier(20.0).fit(A, y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-10)
+    np.testing.assert_allclose(sparse.intercept_, dense.intercept_, atol=1e-10)
+    assert sparse.rank_ == 1199
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_conjugate_gradients_have_the_weights_of_the_factorisation(ridge, repeated, monkeypatch):
+    A, y = wide_sparse(1, 40, 300)
+    if repeated:
+        A = A[np.arange(40) % 25]
+    weights = np.arange(40) % 4 + 0.0  # some are 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        direct = LeastSquaresClassifier(ridge).fit(A, y, sample_weight=weights)
+        monkeypatch.setattr(module, "products_are_cheaper", lambda *_: True)
+        monkeypatch.setattr(module, "_products_about", refuse)
+        iterated = LeastSquaresClassifier(ridge).fit(A, y, sample_weight=weights)
+    np.testing.assert_allclose(iterated.coef_, direct.coef_, atol=1e-7)
+    np.testing.assert_allclose(iterated.intercept_, direct.intercept_, atol=1e-7)
+
+
+def test_conjugate_gradients_that_end_early_say_so(monkeypatch):
+    A, y = wide_sparse(2, 60, 300)
+    monkeypatch.setattr(module, "products_are_cheaper", lambda *_: True)
+    monkeypatch.setattr(module, "iterations_needed", lambda *_: 2)
+    with pytest.warns(
+        ConvergenceWarning, match="stopped after 2 iterations: the gradient .* of that"
+    ):
+        LeastSquaresClassifier(1e-3).fit(A, y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("features", [55, 200])
+def test_the_warning_of_interpolation_names_a_ridge_that_works(kind, features):
+    rng = np.random.default_rng(features)
+    A, y = rng.normal(size=(60, features)) + 3.0, rng.integers(0, 2, 60)
+    expected = ((A - A.mean(axis=0)) ** 2).sum(axis=1).mean()
+    with pytest.warns(UserWarning, match=re.escape(f"such as {expected:.2g} (the mean squared")):
+        LeastSquaresClassifier().fit(kind(A), y)

@@ -20,14 +20,14 @@ def solve(A, T, ridge):
 @pytest.mark.parametrize("rank", [1, 7, PANEL, PANEL + 20])
 def test_the_factor_of_a_singular_matrix_has_its_rank_and_its_values(rank):
     B = np.random.default_rng(rank).normal(size=(PANEL + 30, rank))
-    L, pivots = pivoted_cholesky(B @ B.T)
-    assert L.shape == (PANEL + 30, rank)
-    np.testing.assert_allclose(L @ L.T, B @ B.T, atol=1e-11 * rank)
-    np.testing.assert_array_equal(np.triu(L[pivots], 1), 0.0)
+    R, order = pivoted_cholesky(B @ B.T)
+    assert R.shape == (rank, PANEL + 30)
+    np.testing.assert_allclose(R.T @ R, (B @ B.T)[order][:, order], atol=1e-11 * rank)
+    np.testing.assert_array_equal(np.tril(R, -1), 0.0)
 
 
 def test_a_matrix_of_zeros_has_no_factor_and_its_problem_no_weights():
-    assert pivoted_cholesky(np.zeros((3, 3)))[0].shape == (3, 0)
+    assert pivoted_cholesky(np.zeros((3, 3)))[0].shape == (0, 3)
     found = solve(np.zeros((3, 4)), np.ones((3, 1)), 0.0)
     assert not found.W.any()
     assert (found.rank, found.gradient) == (0, 0.0)
@@ -51,3 +51,14 @@ def test_nearly_equal_rows_keep_digits_that_their_products_have_lost(power):
     found = solve(A, T, 0.0)
     assert np.abs(found.W - expected).max() < 1e-9 * np.abs(expected).max()
     assert found.gradient < 1e-8
+
+
+@pytest.mark.parametrize("distinct", [1, 20, 90])
+def test_repeated_rows_with_other_targets_get_the_mean_of_their_targets(distinct):
+    rng = np.random.default_rng(distinct)
+    A = rng.normal(size=(distinct, 150))[rng.integers(0, distinct, 100)]
+    A, T = A - A.mean(axis=0), rng.normal(size=(100, 2))
+    expected = np.linalg.lstsq(A, T, rcond=1e-12)[0]
+    found = solve(A, T, 0.0)
+    np.testing.assert_allclose(found.W, expected, atol=1e-12)
+    assert found.rank == np.linalg.matrix_rank(A)

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
+from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.interruptible import lower_cholesky
 from separatrix.solvers.least_squares import TINY
-from separatrix.types import Codes, Matrix
+from separatrix.types import Codes, Matrix, Vector
 
-PANEL = (
-    96  # columns of the factor that are made before the rest of the matrix is brought up to date
-)
+PANEL = 96  # rows of the factor that are made before the rest of the matrix is brought up to date
+ROWS = 512  # of the matrix that are brought up to date at a time
 REFINEMENTS = 8  # of the weights, at most
 GAIN = 0.1  # share of a step that the next one may have, to be no rounding
 
@@ -51,26 +51,27 @@ def solve_rows(
         multiply   AW for W, (d, p) -> (n, p)
         combine    A'V for V, (n, p) -> (d, p)
 
-    Returns W = Qc with (L'L + ridge) c = L'T. As K squares the condition of A, the weights are refined
-    with residuals from the samples themselves until the steps no longer shrink.
+    Returns W = Qc with (L'L + ridge) c = L'T. Without a ridge, with v = L1 c and F = L2 L1^-1 for the rows
+    below the triangle, v = T1 + F'(I + FF')^-1 (T2 - FT1), of as many equations as rows are dependent. As K
+    squares the condition of A, the weights are refined with residuals from the samples themselves until
+    the steps no longer shrink.
 
     Reference: Higham, Accuracy and Stability of Numerical Algorithms (2002), sections 10.3 and 20.5.
     """
-    L, pivots = pivoted_cholesky(K)
-    rank = L.shape[1]
-    M = L.T @ L
-    M.flat[:: rank + 1] += ridge
-    factor = lower_cholesky(M)
+    R, order = pivoted_cholesky(K)
+    rank = len(R)
+    R1 = np.ascontiguousarray(R[:, :rank])
+    step_of = _plain_steps(R1, R[:, rank:]) if ridge == 0 else _ridge_steps(R, ridge)
     spread = np.zeros_like(T)
 
     def weights_of(c: Matrix) -> Matrix:  # (r, p) -> (d, p)
-        spread[pivots] = solve_triangular(L[pivots], c, lower=True, trans=1, check_finite=False)
+        spread[order[:rank]] = solve_triangular(R1, c, check_finite=False)
         return combine(spread)
 
     c, rest, before = np.zeros((rank, T.shape[1])), T, np.inf
     W = first = combine(T)
     for _ in range(REFINEMENTS):
-        step = cho_solve(factor, L.T @ rest - ridge * c, check_finite=False)
+        step = step_of(rest[order], c)
         size = float(np.linalg.norm(step))
         if not size < GAIN * before:
             break
@@ -81,45 +82,89 @@ def solve_rows(
     return RowsFit(W, rank, float(np.abs(gradient).max(initial=0.0) / (scale or 1.0)))
 
 
+def _ridge_steps(R: Matrix, ridge: float) -> Callable[[Matrix, Matrix], Matrix]:
+    """The step of c under a ridge, from residuals in the order of the pivots and c."""
+    M = R @ R.T
+    M.flat[:: len(M) + 1] += ridge
+    factor = lower_cholesky(M)
+    return lambda rest, c: cho_solve(factor, R @ rest - ridge * c, check_finite=False)
+
+
+def _plain_steps(R1: Matrix, R2: Matrix) -> Callable[[Matrix, Matrix], Matrix]:
+    """The step of c without a ridge, from residuals in the order of the pivots; c does not count."""
+    rank, dependent = R2.shape
+    F = solve_triangular(R1, R2, check_finite=False)  # its transpose in the text
+    S = F.T @ F
+    S.flat[:: dependent + 1] += 1.0
+    factor = lower_cholesky(S)
+
+    def step_of(rest: Matrix, _c: Matrix) -> Matrix:
+        v, below = rest[:rank], rest[rank:]
+        if dependent:
+            v = v + F @ cho_solve(factor, below - F.T @ v, check_finite=False)
+        return np.asarray(solve_triangular(R1, v, trans=1, check_finite=False))
+
+    return step_of
+
+
 def pivoted_cholesky(A: Matrix) -> tuple[Matrix, Codes]:
-    """L, (n, r), with A = LL' for a positive semi-definite A, and the r rows of its triangle.
+    """R, (r, n), with A[order][:, order] = R'R for a positive semi-definite A, and the order, (n,).
 
-    The pivot is the largest that is left; the factor ends where that is rounding. A becomes scratch.
+    R begins with an upper triangle. The pivot is the largest that is left; the factor ends where that is
+    rounding. A becomes scratch, and R lies in it.
 
-    >>> L, pivots = pivoted_cholesky(np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 1.0]]))
-    >>> L.tolist(), pivots.tolist()
-    ([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [1, 2])
+    >>> R, order = pivoted_cholesky(np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> R.tolist(), order.tolist()
+    ([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]], [1, 2, 0])
     """
     n = len(A)
     order, left = np.arange(n), np.diag(A).copy()
     least = max(n, 10) * TINY * left.max(initial=0.0)
-    for begin in range(0, n, PANEL):
-        end = min(begin + PANEL, n)
-        for j in range(begin, end):
-            pivot = j + int(np.argmax(left[j:]))
-            if not left[pivot] > least:
-                return _factor(A, order, j)
-            _exchange(A, order, left, j, pivot)
-            column = A[j:, j] - A[j:, begin:j] @ A[j, begin:j]
-            A[j:, j] = column / np.sqrt(left[j])
-            A[j, j] = np.sqrt(left[j])
-            left[j + 1 :] -= A[j + 1 :, j] ** 2
-        done = A[end:, begin:end]
-        A[end:, end:] -= done @ done.T
-        left[end:] = np.diag(A)[end:]
-    return _factor(A, order, n)
+    rank = 0
+    while rank < n:
+        panel, places = _panel(A, left, rank, least)
+        begin, rank = rank, rank + len(panel)
+        _reorder(A, order, begin, places)
+        A[begin:rank, begin:] = panel[:, places]
+        if len(panel) < PANEL:
+            break
+        rest = A[begin:rank, rank:]
+        for rows in row_blocks(n - rank, ROWS):
+            A[rank + rows.start : rank + rows.stop, rank:] -= rest[:, rows].T @ rest
+        left = np.diag(A).copy()
+    for j in range(rank):
+        A[j, :j] = 0.0
+    return A[:rank], order
 
 
-def _exchange(A: Matrix, order: Codes, left: Matrix, j: int, pivot: int) -> None:
-    """Exchange two rows and columns of what is left, and the rows of what is done."""
-    if j == pivot:
-        return
-    for values in (A, A.T, order, left):
-        values[[j, pivot]] = values[[pivot, j]]
+def _panel(A: Matrix, left: Vector, begin: int, least: float) -> tuple[Matrix, Codes]:
+    """The next rows of the factor, in the order of the columns from `begin`, and their new order."""
+    left = left[begin:]
+    panel = np.empty((min(PANEL, len(left)), len(left)))
+    places, where = np.arange(len(left)), np.arange(len(left))
+    for j in range(len(panel)):
+        pivot = int(np.argmax(left))
+        if not left[pivot] > least:
+            return panel[:j], places
+        row = A[begin + pivot, begin:] - panel[:j, pivot] @ panel[:j]
+        row /= np.sqrt(left[pivot])
+        row[pivot] = np.sqrt(left[pivot])
+        row[places[:j]] = 0.0
+        panel[j] = row
+        left -= row**2
+        left[pivot] = -np.inf
+        displaced, hole = places[j], where[pivot]
+        places[[j, hole]] = pivot, displaced
+        where[[pivot, displaced]] = j, hole
+    return panel, places
 
 
-def _factor(A: Matrix, order: Codes, rank: int) -> tuple[Matrix, Codes]:
-    """L with its rows as they were."""
-    L = np.empty((len(A), rank))
-    L[order] = np.tril(A[:, :rank])
-    return L, order[:rank]
+def _reorder(A: Matrix, order: Codes, begin: int, places: Codes) -> None:
+    """Bring rows and columns from `begin` into their new order; most stay where they are."""
+    moved = np.flatnonzero(places != np.arange(len(places)))
+    to, source = begin + moved, begin + places[moved]
+    A[to] = A[source]
+    order[to] = order[source]
+    for rows in row_blocks(len(A), ROWS):
+        part = A[rows]
+        part[:, to] = part[:, source]
