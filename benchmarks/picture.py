@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.results import SCALED, read_sections
+
 FILE = Path(__file__).parents[1] / "docs" / "measured.svg"
 BARS = {  # (section, beginning of the row's name): name in the figure
     ("mnist_60k", "MNIST 60k, predict"): "SVC, MNIST 60,000: predict 10,000",
@@ -22,7 +24,6 @@ BARS = {  # (section, beginning of the row's name): name in the figure
     ("logistic", "LogisticRegression, 1,000,000"): "Logistic regression, 1,000,000 x 20: fit",
     ("least_squares", "LeastSquaresClassifier, MNIST 60k, ten"): "Least squares, MNIST 60,000: fit",
 }
-ESTIMATED = re.compile(r"\b(kept|scaled|extrapolated|estimated|from \d)")
 WIDTH, ROW, TOP = 440, 46, 8
 STYLE = """
 text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; font-size: 14px }
@@ -44,7 +45,7 @@ class Bar(NamedTuple):
 
 def read_bars(results):
     """The rows to show, largest factor first; ValueError if one is missing, estimated or of another machine."""
-    sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", results, re.M))
+    sections = read_sections(results)
     bars = [find_bar(sections, *place, name) for place, name in BARS.items()]
     machines = {bar.measured.split(": ", 1)[1] for bar in bars}
     if len(machines) > 1:
@@ -54,17 +55,15 @@ def read_bars(results):
 
 def find_bar(sections, section, start, name):
     """A row of a section as a bar."""
-    text = sections.get(section, "")
-    measured = re.search(r"^Measured on \d{4}-\d\d-\d\d: .+$", text, re.M)
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("| ").split("|")]
-        if len(cells) != 5 or not cells[0].startswith(start):
+    rows, measured = sections.get(section, ([], ""))
+    for row in rows:
+        if not row["what"].startswith(start):
             continue
-        factor = re.match(r"([\d.]+)x faster$", cells[3])
-        if measured is None or factor is None or ESTIMATED.search(cells[2]):
-            raise ValueError(f"not a measured comparison in section {section!r}: {line}")
-        peer = cells[2].split(" (")[0]
-        return Bar(name, float(factor[1]), f"{cells[1]}, {peer}", measured[0])
+        factor = re.match(r"([\d.]+)x faster$", row["ratio"])
+        if factor is None or SCALED.search(row["peer"]):
+            raise ValueError(f"not a measured comparison in section {section!r}: {row}")
+        peer = row["peer"].split(" (")[0]
+        return Bar(name, float(factor[1]), f"{row['separatrix']}, {peer}", measured)
     raise ValueError(f"section {section!r} has no row that begins with {start!r}")
 
 
