@@ -17,7 +17,7 @@ from tests.modelfile.libsvm_tools import (
     write_samples,
 )
 
-from separatrix import SVC, LinearSVC, OneClassSVM
+from separatrix import SVC, LinearSVC, NuSVC, OneClassSVM
 from separatrix.errors import ModelFileError, UnsupportedError
 from separatrix.estimators.base.multiclass import decision_values
 from separatrix.kernels import Gaussian, Laplacian, Linear
@@ -67,6 +67,48 @@ def test_a_sparse_row_out_of_order_is_written_in_order(tmp_path):
     lines = save_libsvm(model, tmp_path / "m").read_text().splitlines()
 
     assert [line.split()[1:] for line in lines[-2:]] == [["1:3.0", "3:3.0"], ["2:5.0"]]
+
+
+def far_clouds(offset, k=2):
+    rng, y = np.random.default_rng(0), np.arange(300) % k
+    return rng.normal(size=(300, 4)) + 1.5 * y[:, None] + offset, y
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("make", [SVC, NuSVC])
+@pytest.mark.parametrize("k", [2, 3])
+def test_svm_predict_has_our_labels_far_from_the_origin(make, k, tmp_path):
+    X, y = far_clouds(1e7, k)
+    model = make(kernel="linear").fit(X, y)
+    path = save_libsvm(model, tmp_path / "far.model")
+    np.testing.assert_array_equal(svm_predict(path, X), model.predict(X))
+    again = load_libsvm(path)
+    scale = np.abs(model.decision_function(X)).max()
+    np.testing.assert_allclose(
+        again.decision_function(X), model.decision_function(X), atol=1e-6 * scale
+    )
+
+
+def test_vectors_near_the_origin_are_written_as_they_are(tmp_path):
+    X, y = far_clouds(1.0)
+    model = SVC(kernel="linear").fit(X, y)
+    again = load_libsvm(save_libsvm(model, tmp_path / "near.model"))
+    np.testing.assert_array_equal(again.support_vectors_, model.support_vectors_)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "form"),
+    [
+        (SVC, {"kernel": "poly", "degree": 2, "gamma": 1.0}, np.asarray),
+        (SVC, {"kernel": "linear"}, csr_array),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:SVC")
+def test_scores_that_svm_predict_would_round_away_are_counted(make, options, form, tmp_path):
+    X, y = far_clouds(1e9)
+    model = make(max_iter=200, **options).fit(form(X), y)
+    with pytest.warns(UserWarning, match=r"cannot tell the side of \d+ of \d+ support vectors"):
+        save_libsvm(model, tmp_path / "far.model")
 
 
 def train_options(kernel):

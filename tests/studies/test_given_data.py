@@ -51,8 +51,19 @@ def test_two_classes_have_the_claims_that_two_classes_can_have(clouds, tmp_path)
     X, y = clouds
     data = write(tmp_path / "two.csv", X[50:], y[50:])
     results = run(linear.experiment(quick=True, data=data), tmp_path / "run", progress=False)
-    failed = {claim.part for claim in linear.all_claims(results) if not claim.holds}
-    assert failed == {2, 11}  # of two classes no combination leaves area; no line separates them
+    claims = linear.all_claims(results)
+    assert [claim.part for claim in claims if claim.missing] == [11]  # no line separates them
+    failed = {claim.part for claim in claims if not (claim.holds or claim.missing)}
+    assert failed == {2}  # of two classes no combination leaves area
+    page = linear.page(results)
+    assert page.summary[0].endswith(
+        "Not measured: part 11, the SVM's margin less that of the next best line (no line separates the "
+        "first two classes)."
+    )
+    table = page.sections[0].shows[0]
+    assert [row[1] for row in table.rows if row[2].startswith("the SVM's margin")] == [
+        "not measured"
+    ]
 
 
 @pytest.mark.slow

@@ -16,13 +16,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from separatrix.errors import ModelFileError, UnsupportedError
-from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.svc_certificate import EXACT
+from separatrix.estimators.base.support import Support, centred_weights
+from separatrix.estimators.base.svc_certificate import EXACT, has_weights, is_far
 from separatrix.estimators.calibration import Calibration
 from separatrix.estimators.nu_svc import NuSVC
 from separatrix.estimators.one_class_svm import OneClassSVM
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Precomputed
+from separatrix.kernels.vector_kernels import Gaussian
 from separatrix.modelfile.container import open_container, unwritable
 from separatrix.modelfile.files import PathLike, as_path, require_fitted
 from separatrix.modelfile.libsvm_parser import (
@@ -44,6 +45,7 @@ from separatrix.validation import require_integer
 
 BLOCK_BYTES = 16 * MEBIBYTE  # of support vectors written at a time
 SPARSE_BELOW = 0.25  # fraction of stored values
+MOST_CHECKED = 200  # support vectors whose scores are compared with the rounding of LIBSVM's
 NAMES = {make: name for name, make in KERNELS.items()}
 
 
@@ -54,6 +56,10 @@ def save_libsvm(model: Any, path: PathLike) -> Path:
     classes, and the kernels "linear", "poly", "rbf", "sigmoid" and "precomputed"; other models are refused.
     Of the probabilities it holds those of `calibration="platt"`; others are left out, with a warning.
     `save` keeps the complete model.
+
+    LIBSVM adds products with the vectors as they are, and far from the origin these cancel. A linear kernel
+    whose coefficients sum to 0 has the same scores with the vectors about their mean, which are written
+    there. Where the signs of other models would be rounding, a warning says at how many support vectors.
 
     Parameters
     ----------
@@ -76,12 +82,14 @@ def save_libsvm(model: Any, path: PathLike) -> Path:
     """
     path = as_path(path)
     _require_svc(model)
+    vectors = _vectors_to_write(model)
     if isinstance(model, OneClassSVM):
-        written = _lines_of_one_class(model)
+        written = _lines_of_one_class(model, vectors)
     else:
         labels = _integer_labels(model.classes_)
         _warn_of_what_is_left_out(model, labels)
-        written = _lines_of(model, labels)
+        written = _lines_of(model, labels, vectors)
+    _warn_of_rounding(model, vectors)
     try:
         with (
             atomic_write(path) as temporary,
@@ -113,6 +121,32 @@ def _warn_of_what_is_left_out(model: Any, labels: list[int]) -> None:
     ):
         if found:
             warn_user(f"LIBSVM's format cannot store {left_out}; `save` keeps it")
+
+
+def _vectors_to_write(model: Any) -> Any:
+    """The support vectors, (s, d), or about their mean where that gives the same scores to more digits."""
+    vectors = model.support_vectors_
+    if not len(model.support_) or not (has_weights(model.kernel_, vectors) and is_far(vectors)):
+        return vectors
+    return vectors - centred_weights(model._support, vectors)[1]
+
+
+def _warn_of_rounding(model: Any, vectors: Any) -> None:
+    """Warn if LIBSVM's sums leave rounding of some scores of support vectors."""
+    if isinstance(model.kernel_, Precomputed | Gaussian) or not len(model.support_):
+        return  # no products that cancel
+    every = -(-vectors.shape[0] // MOST_CHECKED)
+    own, coef = model.support_vectors_[::every], np.asarray(model._support.columns())
+    K = model.kernel_.block(own, vectors)
+    scores = np.asarray(K @ coef.T) + model._support.intercept
+    sizes = np.abs(K) @ np.abs(coef).T + np.abs(model._support.intercept)
+    uncertain = (np.abs(scores) <= np.finfo(np.float64).eps * sizes).any(axis=1)
+    if uncertain.any():
+        warn_user(
+            f"svm-predict cannot tell the side of {uncertain.sum()} of {len(uncertain)} support vectors "
+            f"of this {type(model).__name__}: its sums reach {sizes.max():.2g}, and their last digit is "
+            "larger than the score; scale the features and fit again, or use `save`"
+        )
 
 
 def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC | NuSVC | OneClassSVM:
@@ -238,13 +272,13 @@ def _integer_labels(classes: Any) -> list[int]:
     return labels
 
 
-def _lines_of_one_class(model: Any) -> Iterator[str]:
+def _lines_of_one_class(model: Any, vectors: Any) -> Iterator[str]:
     rows = np.arange(len(model.support_))
     yield from _kernel_lines(model, "one_class")
     yield "nr_class 2"
     yield f"total_sv {len(rows)}"
     yield f"rho {_format(-model._support.intercept)}"
-    yield from _support_lines(model, model._support.coef, rows)
+    yield from _support_lines(model, vectors, model._support.coef, rows)
 
 
 def _kernel_lines(model: Any, machine: str) -> Iterator[str]:
@@ -254,13 +288,13 @@ def _kernel_lines(model: Any, machine: str) -> Iterator[str]:
         yield f"{name} {int(value) if name == 'degree' else repr(float(value))}"
 
 
-def _support_lines(model: Any, coef: Matrix, rows: Codes) -> Iterator[str]:
+def _support_lines(model: Any, vectors: Any, coef: Matrix, rows: Codes) -> Iterator[str]:
     yield "SV"
-    for own, entries in zip(coef.T, _entries(model, rows), strict=True):
+    for own, entries in zip(coef.T, _entries(model, vectors, rows), strict=True):
         yield f"{_format(own)} {entries}"
 
 
-def _lines_of(model: Any, labels: list[int]) -> Iterator[str]:
+def _lines_of(model: Any, labels: list[int], vectors: Any) -> Iterator[str]:
     k = len(labels)
     order = getattr(model, "_ties", np.arange(k))  # of a model from a LIBSVM file, as there
     support, sign = model._support, _sign(k)
@@ -278,7 +312,7 @@ def _lines_of(model: Any, labels: list[int]) -> Iterator[str]:
         yield f"probA {_format(A)}"
         yield f"probB {_format(B)}"
     yield f"nr_sv {' '.join(map(str, boundaries.counts.tolist()))}"
-    yield from _support_lines(model, boundaries.coef, rows)
+    yield from _support_lines(model, vectors, boundaries.coef, rows)
 
 
 def _platt_in_order(slopes: Matrix, order: Codes) -> Matrix:
@@ -300,12 +334,11 @@ def _format(values: Vector) -> str:
     return " ".join(map(repr, values.tolist()))
 
 
-def _entries(model: Any, rows: Codes) -> Iterator[str]:
+def _entries(model: Any, vectors: Any, rows: Codes) -> Iterator[str]:
     """Indices and values of each support vector; of a precomputed kernel, its number."""
     if isinstance(model.kernel_, Precomputed):
         yield from (f"0:{number}" for number in (model.support_[rows] + 1).tolist())
         return
-    vectors = model.support_vectors_
     for part in row_blocks(len(rows), rows_that_fit(8 * vectors.shape[1], BLOCK_BYTES, most=256)):
         block = csr_array(vectors[rows[part]], dtype=np.float64)
         block.sum_duplicates()

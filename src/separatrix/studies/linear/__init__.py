@@ -66,18 +66,14 @@ def experiment(*, quick: bool = False, seed: int = 0, data: str = samples.IRIS) 
 def page(results: Results) -> Page:
     """The claims, then one section for each part."""
     found = all_claims(results)
-    failed = [f"part {claim.part}, {claim.caption}" for claim in found if not claim.holds]
-    verdict = f"All {len(found)} claims of the twelve parts hold in numbers."
-    if failed:
-        verdict = f"{len(failed)} of {len(found)} claims do not hold: {'; '.join(failed)}."
     summary = [
-        verdict,
+        verdict(found),
         "A linear classifier is a direction and a threshold. The parts show what follows: distances, "
         "regions, the effect of each loss on distant samples, when boundaries are linear, classifiers "
         "from counts and Gaussians, probabilities far from the data, and the optimality certificate of a "
         "support vector machine.",
     ]
-    rows = [[one.part, one.holds, one.caption, one.measured, one.wanted] for one in found]
+    rows = [[one.part, "not measured" if one.missing else one.holds, *one[1:4]] for one in found]
     claims = Section(
         "Claims and measured values",
         ["A wanted 0 allows for rounding: 1e-9."],
@@ -111,6 +107,25 @@ class Claim(NamedTuple):
     measured: float
     wanted: str
     holds: bool
+    missing: str = ""  # premise that the samples do not meet, so that nothing was measured
+
+
+def verdict(claims: list[Claim]) -> str:
+    """Which claims hold, which do not, and which could not be measured, with the reason.
+
+    >>> wider = Claim(2, "one is wider", np.nan, "above 0", False, "none fits")
+    >>> verdict([Claim(1, "sums are 1", 0.0, "0", False), wider])
+    '1 of 1 claims do not hold: part 1, sums are 1. Not measured: part 2, one is wider (none fits).'
+    """
+    missing = [f"part {one.part}, {one.caption} ({one.missing})" for one in claims if one.missing]
+    measured = [one for one in claims if not one.missing]
+    failed = [f"part {one.part}, {one.caption}" for one in measured if not one.holds]
+    text = f"All {len(claims)} claims of the twelve parts hold in numbers."
+    if failed:
+        text = f"{len(failed)} of {len(measured)} claims do not hold: {'; '.join(failed)}."
+    elif missing:
+        text = f"All {len(measured)} claims that could be measured hold in numbers."
+    return f"{text} Not measured: {'; '.join(missing)}." if missing else text
 
 
 def all_claims(results: Results) -> list[Claim]:
@@ -212,8 +227,11 @@ def _svm_claims(results: Results) -> list[Claim]:
     convex = min(curvature(name) for name in ("hinge", "logistic", "squared"))
     sigmoid, apart = curvature("sigmoid"), margins.objective_difference(results)
     *others, widest = separators.margins_by_line(results, margins.MARGINS).values()
+    wider = _above(11, "the SVM's margin less that of the next best line", widest - max(others))
+    if np.isnan(widest):
+        wider = wider._replace(missing="no line separates the first two classes")
     return [
-        _above(11, "the SVM's margin less that of the next best line", widest - max(others)),
+        wider,
         _zero(11, "primal and dual objective are equal", largest("gap", model="SVC")),
         _zero(11, "no slack below α = C", largest("slack_below_C")),
         _zero(11, "margin vectors agree on w0", largest("off_w0")),
