@@ -5,7 +5,11 @@ import struct
 
 import numpy as np
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from tests.serving.asgi_client import AsgiClient
 
+from separatrix import LogisticRegression, save
 from separatrix.serving.inference_protocol import HEADER_LENGTH
 
 DIGITS = "/v2/models/digits/infer"
@@ -125,9 +129,27 @@ GOOD = {"name": "input", "datatype": "FP64", "shape": [1, 64], "data": [0.0] * 6
         ({"inputs": [{**GOOD, "shape": [2, 64]}]}, "found 64 values, expected 128"),
         ({"inputs": [{**GOOD, "shape": [1, 2**40]}]}, "expected one or two lengths"),
         ({"inputs": [{**GOOD, "shape": [-1, 64]}]}, "expected one or two lengths"),
-        ({"inputs": [{**GOOD, "data": ["0"] * 64}]}, "found values that are not FP64"),
+        (
+            {"inputs": [{**GOOD, "data": [0.0] * 63 + ["0"]}]},
+            "row 0, column 'x64': found the text '0', expected a number, as FP64",
+        ),
+        (
+            {"inputs": [{**GOOD, "shape": [2, 64], "data": [0.0] * 127 + [None]}]},
+            "row 1, column 'x64': found null, expected a number",
+        ),
+        (
+            {"inputs": [{**GOOD, "datatype": "BYTES", "data": ["0"] * 64}]},
+            "row 0, column 'x1': found the text '0', expected a number",
+        ),
+        (
+            {"inputs": [{**GOOD, "datatype": "INT32", "data": [0, 1.5, *[0] * 62]}]},
+            "row 0, column 'x2': found the number 1.5, expected a number, as INT32",
+        ),
         ({"inputs": [{**GOOD, "data": [[0.0] * 63]}]}, "do not have the length 64"),
-        ({"inputs": [{**GOOD, "datatype": "UINT8", "data": [300] * 64}]}, "beyond UINT8"),
+        (
+            {"inputs": [{**GOOD, "datatype": "UINT8", "data": [None, *[300] * 63]}]},
+            "'x2': found the number 300",
+        ),
         ({"inputs": [{**GOOD, "datatype": "FP32", "data": [1e300] * 64}]}, "expected a finite"),
         ({"inputs": [{**GOOD, "parameters": {"binary_data_size": 8}}]}, "expected either `data`"),
         ({"inputs": [GOOD], "outputs": [{"name": "logits"}]}, "found 'logits'"),
@@ -165,3 +187,73 @@ def test_a_wrong_header_length_is_refused(client, length):
     answer = client.post(DIGITS, {}, headers=[(HEADER_LENGTH, length)])
     assert answer.status == 400
     assert "expected a length within the body" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "datatype", "cell", "found"),
+    [
+        ("age", "FP64", "abc", "the text 'abc', expected a number or null, as FP64"),
+        ("age", "BYTES", "abc", "the text 'abc', expected a number or null"),
+        ("age", "BYTES", 7, "the number 7, expected a number or null, as BYTES"),
+        ("age", "BOOL", True, "true, expected a number or null"),
+        ("age", "INT8", 300, "the number 300, expected a number or null, as INT8"),
+        ("age", "FP64", [1], "a list, expected a number or null, as FP64"),
+        ("job", "BYTES", 7, "the number 7, expected a text or null, as BYTES"),
+        ("job", "INT64", 7, "the number 7, expected a text or null"),
+    ],
+)
+def test_a_value_of_a_tensor_is_refused_by_row_and_column(
+    client, jobs, name, datatype, cell, found
+):
+    good = {"age": ("FP64", 30.0), "job": ("BYTES", "cook"), "note": ("BYTES", "sings")}
+    inputs = [
+        {"name": column, "datatype": kind, "shape": [3], "data": [value] * 3}
+        for column, (kind, value) in good.items()
+    ]
+    wrong = inputs[list(good).index(name)]
+    wrong |= {"datatype": datatype, "data": [None, None, cell], "shape": [3, 1]}
+    if isinstance(cell, list):
+        wrong |= {"data": [[None], [None], [cell]]}
+    answer = client.post("/v2/models/jobs/infer", {"inputs": inputs})
+    assert answer.status == 422
+    assert answer.json()["error"] == f"row 2, column {name!r}: found {found}"
+
+
+def test_null_is_missing_in_tensors_as_in_json_and_csv(client, jobs):
+    rows = [{"age": None, "job": "cook", "note": None}, {"age": 30, "job": None, "note": "sings"}]
+    expected = client.post("/predict?model=jobs", rows).json()["probabilities"]
+    text = b"age,job,note\n,cook,\n30,,sings\n"
+    table = client.post("/predict?model=jobs", body=text, headers=[("Content-Type", "text/csv")])
+    assert table.json()["probabilities"] == expected
+    for kind in ("FP64", "FP32", "INT64", "UINT8"):
+        inputs = [
+            {"name": name, "datatype": datatype, "shape": [2], "data": [row[name] for row in rows]}
+            for name, datatype in (("age", kind), ("job", "BYTES"), ("note", "BYTES"))
+        ]
+        asked = {"inputs": inputs, "outputs": [{"name": "predict_proba"}]}
+        answer = client.post("/v2/models/jobs/infer", asked).json()
+        assert answer["outputs"][0]["data"] == [p for row in expected for p in row]
+
+
+def test_null_is_imputed_or_refused_in_tensors_of_numbers_as_in_json_and_csv(tmp_path):
+    X = np.arange(40.0).reshape(20, 2)
+    y = np.repeat(["a", "b"], 10)
+    models = {"imputes": make_pipeline(SimpleImputer(), LogisticRegression())}
+    models["complete"] = LogisticRegression()
+    paths = {name: save(model.fit(X, y), tmp_path / name) for name, model in models.items()}
+    client = AsgiClient([(name, "1", path) for name, path in paths.items()])
+    answers = {}
+    for name in models:
+        one = {"name": "input", "datatype": "FP64", "shape": [2, 2], "data": [1, 2, None, 4]}
+        asked = {"inputs": [one], "outputs": [{"name": "predict_proba"}]}
+        text = {"body": b"x1,x2\n1,2\n,4\n", "headers": [("Content-Type", "text/csv")]}
+        answers[name] = [
+            client.post(f"/predict?model={name}", [[1, 2], [None, 4]]),
+            client.post(f"/predict?model={name}", **text),
+            client.post(f"/v2/models/{name}/infer", asked),
+        ]
+    for answer in answers["complete"]:
+        assert answer.json()["error"] == "row 1, column 'x1': found null, expected a number"
+    rows, table, tensors = (answer.json() for answer in answers["imputes"])
+    assert rows["probabilities"] == table["probabilities"]
+    assert tensors["outputs"][0]["data"] == [p for row in rows["probabilities"] for p in row]

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import struct
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import orjson
 
+from separatrix.data.column_forms import cell_error
 from separatrix.data.units import is_percent
 from separatrix.serving.request_rows import (
     NUMBERS,
@@ -22,6 +23,7 @@ from separatrix.serving.request_rows import (
     refuse,
     require_count,
     require_finite,
+    rows_of_cells,
 )
 from separatrix.serving.served_model import Rows, Scores, ServedModel
 from separatrix.web.request_error import RequestError, shorten
@@ -87,7 +89,7 @@ def parse_infer(
     identity = document.get("id")
     if identity is not None and not isinstance(identity, str):
         refuse("`id`: expected a text")
-    tensors = _Tensors(memoryview(body)[split:], most).read(document.get("inputs"))
+    tensors = _Tensors(model, memoryview(body)[split:], most).read(document.get("inputs"))
     outputs = _outputs(model, document)
     return InferRequest(identity, _rows(model, tensors), outputs)
 
@@ -122,8 +124,9 @@ def make_reply(
 class _Tensors:
     """Reads the inputs of a request; `data` are the bytes behind the JSON header."""
 
-    def __init__(self, data: memoryview, most: int) -> None:
-        self.data, self.most = data, most
+    def __init__(self, model: ServedModel, data: memoryview, most: int) -> None:
+        self.model, self.data, self.most = model, data, most
+        self.expected = ("input",) if model.encoder is None else model.columns
 
     def read(self, inputs: Any) -> dict[str, Any]:
         if not isinstance(inputs, list) or not inputs:
@@ -134,9 +137,14 @@ class _Tensors:
                 refuse("`inputs`: expected objects with a name")
             if one["name"] in found:
                 refuse(f"`inputs`: {shorten(repr(one['name']))} occurs twice")
+            if one["name"] not in self.expected:
+                refuse(f"the model has no input {shorten(repr(one['name']))}")
             found[one["name"]] = self._tensor(one)
         if len(self.data):
             refuse(f"the body has {len(self.data)} bytes after the last tensor")
+        for name in self.expected:
+            if name not in found:
+                refuse(f"input {shorten(repr(name))} is missing")
         return found
 
     def _tensor(self, one: dict[str, Any]) -> Any:
@@ -152,10 +160,11 @@ class _Tensors:
         ):
             refuse(f"{where}: found shape {shorten(repr(shape))}, expected one or two lengths")
         require_count(shape[0], self.most)
+        self._require_shape(shape, where)
         count = math.prod(shape)
         if size is None:
             values = _flat(one.get("data"), shape, where)
-            return _from_json(values, kind, where).reshape(shape)
+            return self._from_json(values, kind, shape, one["name"]).reshape(shape)
         if "data" in one or type(size) is not int or not 0 <= size <= len(self.data):
             refuse(f"{where}: expected either `data` or a binary_data_size within the body")
         piece, self.data = self.data[:size], self.data[size:]
@@ -164,6 +173,48 @@ class _Tensors:
         if size != count * np.dtype(DTYPES[kind]).itemsize:
             refuse(f"{where}: found {size} bytes, expected {count} values of {kind}")
         return np.frombuffer(piece, dtype=DTYPES[kind]).reshape(shape)
+
+    def _require_shape(self, shape: list[int], where: str) -> None:
+        d = len(self.model.columns)
+        if self.model.encoder is None and (len(shape) != 2 or shape[1] != d):
+            refuse(f"{where}: found {shape}, expected numbers of [n, {d}]")
+        if self.model.encoder is not None and len(shape) == 2 and shape[1] != 1:
+            refuse(f"{where}: found {shape}, expected a column of shape [n] or [n, 1]")
+
+    def _from_json(self, values: list[Any], kind: str, shape: list[int], name: str) -> Any:
+        """Values of a datatype; with null among them, an array of objects."""
+        exact: dict[str, set[type]] = {"BYTES": {str}, "BOOL": {bool}}
+        allowed = exact.get(kind, NUMBERS if kind[:2] == "FP" else {int})
+        found, nulls = set(map(type, values)), type(None)
+        if not found <= allowed | {nulls}:
+            wrong = (i for i, v in enumerate(values) if v is not None and type(v) not in allowed)
+            self._refuse_value(values, next(wrong), kind, shape, name)
+        if kind == "BYTES":
+            return np.array([*values, None], dtype=object)[:-1]  # None: never an array of texts
+        known = [i for i, v in enumerate(values) if v is not None] if nulls in found else None
+        some = values if known is None else [values[i] for i in known]
+        with np.errstate(over="ignore"):  # an infinite number is refused later
+            try:
+                array = np.array(some, dtype=DTYPES[kind])
+            except OverflowError:
+                span = np.iinfo(DTYPES[kind])
+                far = (i for i, v in enumerate(values) if v is not None)
+                beyond = next(i for i in far if not span.min <= values[i] <= span.max)
+                self._refuse_value(values, beyond, kind, shape, name)
+        if known is None:
+            return array
+        whole = np.full(len(values), None, dtype=object)
+        whole[known] = array.tolist()
+        return whole
+
+    def _refuse_value(
+        self, values: list[Any], i: int, kind: str, shape: list[int], name: str
+    ) -> NoReturn:
+        """Refuse a value that its datatype does not have, as a cell of JSON or CSV is refused."""
+        row, j = divmod(i, math.prod(shape[1:]))
+        j = j if self.model.encoder is None else self.model.columns.index(name)
+        column, _, expected = self.model.signature.columns[j]
+        raise cell_error(row, column, values[i], f"{expected}, as {kind}")
 
 
 def _flat(data: Any, shape: list[int], where: str) -> list[Any]:
@@ -178,20 +229,6 @@ def _flat(data: Any, shape: list[int], where: str) -> list[Any]:
     if len(values) != math.prod(shape):
         refuse(f"{where}: found {len(values)} values, expected {math.prod(shape)} by its shape")
     return values
-
-
-def _from_json(values: list[Any], kind: str, where: str) -> Any:
-    exact: dict[str, set[type]] = {"BYTES": {str}, "BOOL": {bool}}
-    allowed = exact.get(kind, NUMBERS if kind[:2] == "FP" else {int})
-    if not set(map(type, values)) <= allowed:
-        refuse(f"{where}: found values that are not {kind}")
-    if kind == "BYTES":
-        return np.array([*values, None], dtype=object)[:-1]  # None: never an array of texts
-    with np.errstate(over="ignore"):  # an infinite number is refused later
-        try:
-            return np.array(values, dtype=DTYPES[kind])
-        except OverflowError:
-            refuse(f"{where}: found a value beyond {kind}")
 
 
 def _texts(piece: memoryview, count: int, where: str) -> list[str]:
@@ -211,26 +248,15 @@ def _texts(piece: memoryview, count: int, where: str) -> list[str]:
 
 
 def _rows(model: ServedModel, tensors: dict[str, Any]) -> Rows:
-    expected = ("input",) if model.encoder is None else model.columns
-    for name in tensors:
-        if name not in expected:
-            refuse(f"the model has no input {shorten(repr(name))}")
-    for name in expected:
-        if name not in tensors:
-            refuse(f"input {shorten(repr(name))} is missing")
     if model.encoder is None:
         X = tensors["input"]
-        d = len(model.columns)
-        if X.dtype.kind in "bO" or X.ndim != 2 or X.shape[1] != d:
-            found = f"{'numbers' if X.dtype.kind not in 'bO' else 'others'} of {list(X.shape)}"
-            refuse(f"input 'input': found {found}, expected numbers of [n, {d}]")
+        if X.dtype.kind in "bO":  # texts, truth values or nulls
+            return rows_of_cells(model, X.tolist())
         with np.errstate(invalid="ignore"):  # a signalling NaN is refused with all others
             X = np.ascontiguousarray(X, dtype=np.float64)
         require_finite(model, X)
         return X
-    columns = [tensors[name] for name in expected]
-    if any(one.ndim == 2 and one.shape[1] != 1 for one in columns):
-        refuse("expected columns of shape [n] or [n, 1]")
+    columns = [tensors[name] for name in model.columns]
     if len({len(one) for one in columns}) > 1:
         refuse("the inputs have different numbers of rows")
     return model.read_columns(
