@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from tests.solvers.svm.exact import ExactProblem
 
@@ -143,6 +144,36 @@ def test_a_polynomial_far_from_the_origin_says_that_rounding_prevents_the_tolera
     [(gap, violation)] = exact_certificates(model, X, np.ones(20))
     assert gap <= model.dual_gap_[0]
     assert violation <= model.violation_[0]
+
+
+@pytest.mark.parametrize("size", [1e5, 1e7, 1e8, 1e9, 1e12, 1e150])
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("kind", ["SVC", "NuSVC", "OneClassSVM", "sparse"])
+def test_gaussian_claims_hold_and_are_near_however_large_samples_are(kind, repeated, size):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)) * size + 10 * size, rng.integers(0, 2, 20)
+    X = X[rng.integers(0, 20, 20)] if repeated else X
+    model = {"NuSVC": NuSVC(nu=0.3, gamma=1.0), "OneClassSVM": OneClassSVM(nu=0.4, gamma=1.0)}.get(
+        kind, SVC(gamma=1.0)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(csr_array(X) if kind == "sparse" else X, y)
+    [(gap, violation)] = exact_certificates(model, X, np.ones(20))
+    claimed, stop = np.atleast_1d(model.dual_gap_)[0], np.atleast_1d(model.stop_)[0]
+    assert gap <= claimed <= max(1.1 * gap, 1e-3)
+    assert violation <= np.atleast_1d(model.violation_)[0]
+    assert (stop == "tol") or claimed > 1e-3 or np.atleast_1d(model.violation_)[0] > 1e-3
+
+
+def test_a_sum_with_a_gaussian_of_large_samples_claims_a_finite_gap():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)) * 1e8, rng.integers(0, 2, 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SVC(kernel=Gaussian(1.0) + Laplacian(1.0)).fit(X, y)
+    [(gap, _)] = exact_certificates(model, X, np.ones(20))
+    assert gap <= model.dual_gap_[0] < np.inf
 
 
 @pytest.mark.parametrize(
