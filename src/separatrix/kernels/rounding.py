@@ -68,8 +68,9 @@ class ValueErrors(NamedTuple):
             return cls(0.0, 0.0, squares)
         if kernel.takes != "vectors":
             return cls(_share(kernel, 0.0, OBJECT_TERMS * unit), 0.0, squares)
-        squares, d = squares_of(kernel, X), X.shape[1]
-        s, eps = float(squares.max()), (d + FUNCTIONS) * unit
+        with np.errstate(over="ignore"):
+            squares, d = squares_of(kernel, X), X.shape[1]
+        s, eps = float(squares.max()), _first_order((d + FUNCTIONS) * unit)
         if not kernel.positive_semidefinite:
             scale = kernel.scale(s)
             share = kernel.error(s, eps) / scale if scale > 0 else 0.0
@@ -79,7 +80,21 @@ class ValueErrors(NamedTuple):
             if 2.0 * slope * s <= FIRST_ORDER:
                 return cls(FUNCTIONS * unit, slope, squares)
         share = _share(kernel, s if kernel.from_products else BLOCKS * s, eps)
-        return cls(share if share <= FIRST_ORDER else np.inf, 0.0, squares)
+        return cls(share, 0.0, squares)
+
+    @classmethod
+    def of_differences(cls, X: Any) -> ValueErrors:
+        """Those of Gaussian values exp(-t) of differences in float64, each t known to within (d + 4) u t.
+
+        As t exp(-t) is at most 1 / e, neither the size of the samples nor gamma matters.
+        """
+        unit = float(np.finfo(np.float64).eps) / 2
+        return cls((X.shape[1] + FUNCTIONS) * unit, 0.0, np.zeros(X.shape[0]))
+
+    @property
+    def largest(self) -> float:
+        """The largest error of a value where all k(x, x) are 1."""
+        return self.share + 2.0 * self.slope * float(self.squares.max(initial=0.0))
 
 
 def squares_of(kernel: Kernel, X: Any) -> Vector:
@@ -110,12 +125,19 @@ def _share(kernel: Kernel, s: float, eps: float) -> float:
     if isinstance(kernel, Sum):
         return max(_share(kernel.left, s, eps), _share(kernel.right, s, eps)) + eps
     if isinstance(kernel, Product):
-        return _share(kernel.left, s, eps) + _share(kernel.right, s, eps) + eps
+        left, right = _share(kernel.left, s, eps), _share(kernel.right, s, eps)
+        return left + right + left * right + eps
+    if isinstance(kernel, Normalized):
+        return _first_order(2.0 * _share(kernel.kernel, s, eps)) + eps
     if inside(kernel) is not kernel:
-        factor = 2.0 if isinstance(kernel, Normalized) else 1.0
-        return factor * _share(kernel.kernel, s, eps) + eps  # type: ignore[attr-defined]
+        return _share(kernel.kernel, s, eps) + eps  # type: ignore[attr-defined]
     if isinstance(kernel, Polynomial):
-        return kernel.degree * eps
-    if isinstance(kernel, Gaussian):
+        return _first_order(kernel.degree * eps)
+    if isinstance(kernel, Gaussian):  # values between 0 and 1, and steeper than 1 nowhere
         return min(1.0, kernel.error(s, eps)) + eps
     return eps  # linear, Laplacian, and kernels on objects
+
+
+def _first_order(share: float) -> float:
+    """Infinite where errors are too large to be nearly those of a linear function."""
+    return share if share <= FIRST_ORDER else np.inf

@@ -13,6 +13,7 @@ from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomi
 from separatrix.kernels.base import Scaled
 
 DIGITS = Context(prec=80, Emin=-(10**15), Emax=10**15)
+NOTHING = 5000  # exp(-t) of larger t is below 1e-2171, and counts as 0
 Row = Sequence[Fraction]
 
 
@@ -23,6 +24,10 @@ def exact(values: Any) -> list[Fraction]:
 def of_fraction(function: Callable[[Decimal], Decimal], value: Fraction) -> Fraction:
     with localcontext(DIGITS):
         return Fraction(function(Decimal(value.numerator) / Decimal(value.denominator)))
+
+
+def exp_below_0(value: Fraction) -> Fraction:
+    return Fraction(0) if value < -NOTHING else of_fraction(Decimal.exp, value)
 
 
 def kernel_value(kernel: Any, x: Row, z: Row) -> Fraction:
@@ -41,10 +46,10 @@ def kernel_value(kernel: Any, x: Row, z: Row) -> Fraction:
         )
     if isinstance(kernel, Gaussian):
         square = sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
-        return of_fraction(Decimal.exp, -Fraction(kernel.gamma) * square)
+        return exp_below_0(-Fraction(kernel.gamma) * square)
     if isinstance(kernel, Laplacian):
         distance = sum(abs(a - b) for a, b in zip(x, z, strict=True))
-        return of_fraction(Decimal.exp, -Fraction(kernel.gamma) * distance)
+        return exp_below_0(-Fraction(kernel.gamma) * distance)
     product = Fraction(sum(a * b for a, b in zip(x, z, strict=True)))
     if isinstance(kernel, Polynomial):
         return (Fraction(kernel.gamma) * product + Fraction(kernel.coef0)) ** kernel.degree

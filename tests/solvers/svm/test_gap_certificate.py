@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from tests.solvers.svm.exact import ExactProblem
 
 from separatrix import SVC, NuSVC, OneClassSVM, kkt_report
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError, PrecisionWarning
 from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial, Sigmoid
 
 
@@ -143,6 +144,66 @@ def test_a_polynomial_far_from_the_origin_says_that_rounding_prevents_the_tolera
     [(gap, violation)] = exact_certificates(model, X, np.ones(20))
     assert gap <= model.dual_gap_[0]
     assert violation <= model.violation_[0]
+
+
+@pytest.mark.parametrize("size", [1e5, 1e7, 1e8, 1e9, 1e12, 1e150])
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("kind", ["SVC", "NuSVC", "OneClassSVM", "sparse"])
+def test_gaussian_claims_hold_and_are_near_however_large_samples_are(kind, repeated, size):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)) * size + 10 * size, rng.integers(0, 2, 20)
+    X = X[rng.integers(0, 20, 20)] if repeated else X
+    model = {"NuSVC": NuSVC(nu=0.3, gamma=1.0), "OneClassSVM": OneClassSVM(nu=0.4, gamma=1.0)}.get(
+        kind, SVC(gamma=1.0)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(csr_array(X) if kind == "sparse" else X, y)
+    [(gap, violation)] = exact_certificates(model, X, np.ones(20))
+    claimed, stop = np.atleast_1d(model.dual_gap_)[0], np.atleast_1d(model.stop_)[0]
+    assert gap <= claimed <= max(1.1 * gap, 1e-3)
+    assert violation <= np.atleast_1d(model.violation_)[0]
+    assert (stop == "tol") or claimed > 1e-3 or np.atleast_1d(model.violation_)[0] > 1e-3
+
+
+def test_a_sum_with_a_gaussian_of_large_samples_claims_a_finite_gap():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)) * 1e8, rng.integers(0, 2, 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SVC(kernel=Gaussian(1.0) + Laplacian(1.0)).fit(X, y)
+    [(gap, _)] = exact_certificates(model, X, np.ones(20))
+    assert gap <= model.dual_gap_[0] < np.inf
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e90])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.0), Normalized(Gaussian(1.0)), Linear(), Polynomial()]
+)
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_a_finite_c_has_a_fit_whatever_rounding_hides(kernel, weight, scheme):
+    rng = np.random.default_rng(0)
+    size = 1e30 if isinstance(kernel, Polynomial) else 1e140
+    X, y = rng.normal(size=(9, 2)) * size, np.arange(9) % 3
+    model = SVC(kernel=kernel, C=1e6, max_iter=2000, multi_class=scheme)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        codes = model.fit(X, y, sample_weight=np.full(9, weight)).predict(X)
+    assert np.isin(codes, [0, 1, 2]).all()
+    assert not any(issubclass(w.category, RuntimeWarning) for w in caught)
+    if set(model.stop_) != {"tol"}:
+        assert any(issubclass(w.category, ConvergenceWarning) for w in caught)
+
+
+def test_an_infinite_gap_refuses_a_hard_margin_only():
+    X, y = np.random.default_rng(0).normal(size=(6, 2)) * 1e10, np.arange(6) % 2
+    kernel = Normalized(Gaussian(1.0))  # of which no error is known
+    model = SVC(kernel=kernel, C=1e6)
+    with pytest.warns(PrecisionWarning), pytest.warns(ConvergenceWarning, match="up to inf"):
+        model.fit(X, y)
+    assert model.dual_gap_[0] == np.inf
+    with pytest.raises(DataError, match="hard margin"), pytest.warns(PrecisionWarning):
+        SVC(kernel=kernel, C=np.inf).fit(X, y)
 
 
 @pytest.mark.parametrize(

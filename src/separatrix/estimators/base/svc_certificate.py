@@ -17,8 +17,9 @@ from separatrix.estimators.base.support import Support, centred_weights
 from separatrix.jit import njit
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.sources import make_source
+from separatrix.kernels.prepared import WARN_ABOVE
 from separatrix.kernels.rounding import ValueErrors, squares_of
-from separatrix.kernels.vector_kernels import CentredLinear, Linear
+from separatrix.kernels.vector_kernels import CentredLinear, Gaussian, Linear
 from separatrix.runtime.blocks import default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import as_numpy, like
@@ -176,9 +177,12 @@ class _ValueCertifier:
         chosen = np.unique(number[wanted])
         used = wanted | (np.isin(number, chosen) & (fits.alpha > 0.0))
         union = np.unique(fits.rows[used])
-        values = self._float64_values(union)
         sums, errors = scores.sums.copy(), scores.errors.copy()
         double = ValueErrors.of(self.data.kernel, self.data.X, np.dtype(np.float64))
+        if type(self.data.kernel) is Gaussian and double.largest > WARN_ABOVE:
+            double, values = ValueErrors.of_differences(self.data.X), self._differences(union)
+        else:
+            values = self._float64_values(union)
         sizes = (np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1]) + 8) * EPS
         bounds = self._errors(double, fits, scores.roots)
         bounds += fits.of_rows(sizes) * weighted_roots(fits, scores.roots)
@@ -210,12 +214,20 @@ class _ValueCertifier:
             return lambda rows, columns: as_numpy(gram.tile(union[rows], union[columns]))
         source = make_source(
             data.kernel,
-            as_numpy(data.X[like(data.order[union], data.X)]),
+            self._samples(union),
             tolerance=EXACT,
             budget=default_budget(),
             threads=data.threads,
         )
         return source.tile
+
+    def _differences(self, union: Codes) -> Callable[[Codes, Codes], Matrix]:
+        """The same of a Gaussian kernel whose products cancel."""
+        X, block = self._samples(union), self.data.kernel.block_of_differences  # type: ignore[attr-defined]
+        return lambda rows, columns: np.asarray(block(X[rows], X[columns]))
+
+    def _samples(self, union: Codes) -> Any:
+        return as_numpy(self.data.X[like(self.data.order[union], self.data.X)])
 
 
 class _WeightCertifier:

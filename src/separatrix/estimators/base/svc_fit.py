@@ -85,7 +85,8 @@ class SvcOptions(NamedTuple):
 
     def box(self, weights: Vector) -> Vector:
         """Upper bound of each coefficient: C times weight; 0 for zero weights, even if C is infinite."""
-        return np.where(weights > 0, self.C, 0.0) * np.where(weights > 0, weights, 1.0)
+        with np.errstate(over="ignore"):  # a product beyond float64 asks for a hard margin
+            return np.where(weights > 0, self.C, 0.0) * np.where(weights > 0, weights, 1.0)
 
     def solve(
         self, gram: Gram, problems: Sequence[SvmProblem], monitor: FitMonitor
@@ -292,9 +293,14 @@ def _with_steps_of(fits: Sequence[SvmFit], before: Sequence[SvmFit]) -> Sequence
 
 
 def require_separable(fits: Sequence[SvmFit]) -> None:
-    """Refuse a hard margin on classes that no boundary separates: a sample on the wrong side costs C."""
+    """Refuse a hard margin on classes that no boundary separates.
+
+    A finite C has a solution whatever the samples: an infinite gap there only says that rounding hides it.
+    """
     numbers = FitNumbers.of(fits)
     missed = np.isin(numbers.stops, ("gap", "rounding")) & np.isinf(numbers.gaps)
+    for p in np.flatnonzero(missed).tolist():
+        missed[p] = np.isinf(fits[p].box).any()
     if np.any((numbers.stops == "not separable") | missed):
         raise DataError(
             "C=inf asks for a hard margin, but the classes cannot be separated (or only by a margin "

@@ -65,7 +65,8 @@ class ProblemBatch:
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
         self.tol, self.gaps = rule.tol, np.full(len(boxes), rule.gap)
         self.hard = np.isinf(boxes)
-        sizes = boxes * np.maximum(self.scales, np.finfo(float).tiny)
+        with np.errstate(over="ignore"):
+            sizes = boxes * np.maximum(self.scales, np.finfo(float).tiny)
         self.may_miss_gap = rule.gaps_for(sizes) > rule.gap
         self.max_iter, self.nearly_hard = rule.max_iter, sizes > NEARLY_HARD
         self.largest = int(np.diff(starts).max())

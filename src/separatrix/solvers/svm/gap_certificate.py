@@ -185,9 +185,9 @@ def drift(fits: StackedFits, roots: Vector) -> Vector:
     No coefficient was ever above its upper bound, so no score was larger than root_i sum_j box_j root_j.
     """
     begin = fits.starts[:-1]
-    largest = np.add.reduceat(fits.box * roots, begin)  # infinite without upper bounds
     changes = 2.0 * fits.steps + np.diff(fits.starts) + UPDATES
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.add.reduceat(fits.box * roots, begin)  # infinite without upper bounds
         return _bounds(UPDATES * EPS * fits.of_rows(changes) * (1 + roots * fits.of_rows(largest)))
 
 

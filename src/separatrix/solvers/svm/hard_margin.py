@@ -81,11 +81,12 @@ class _Newton(NamedTuple):
         H = Q + np.diag(z / a)
         H[np.diag_indices_from(H)] += NUGGET * np.trace(H) / len(y)
         factor = cho_factor(H, lower=True, check_finite=False)
-        return cls(a, z, y, Q @ a - 1.0 + b * y - z, factor, cho_solve(factor, y))
+        Hy = cho_solve(factor, y, check_finite=False)
+        return cls(a, z, y, Q @ a - 1.0 + b * y - z, factor, Hy)
 
     def direction(self, complement: Vector) -> tuple[Vector, Vector, float]:
         """The change of a, z and b that reduces a_i z_i by `complement`, to first order."""
-        right = cho_solve(self.factor, -self.residual - complement / self.a)
+        right = cho_solve(self.factor, -self.residual - complement / self.a, check_finite=False)
         db = float((self.y @ right + self.y @ self.a) / (self.y @ self.Hy))
         da = right - db * self.Hy
         return da, (-complement - self.z * da) / self.a, db
