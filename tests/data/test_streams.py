@@ -2,6 +2,7 @@ import bz2
 import gzip
 import lzma
 import os
+import stat
 import zlib
 
 import pytest
@@ -157,3 +158,20 @@ def test_files_of_options_are_no_pipes(tmp_path):
         with pytest.raises(OSError, match="a pipe, not a regular file") as raised:
             function(pipe)
         assert raised.value.filename == str(pipe)
+
+
+@pytest.mark.skipif(not os.path.ismount("/proc"), reason="no files of the kernel")
+@pytest.mark.parametrize("name", ["kmsg", "self/mem", "self/environ", "kcore", "cpuinfo"])
+def test_files_of_the_kernel_are_refused_before_they_are_read(name, tmp_path):
+    path = f"/proc/{name}"
+    if not os.access(path, os.R_OK) or not stat.S_ISREG(os.stat(path).st_mode):
+        pytest.skip(f"{path} is masked here")
+    link = tmp_path / "table.csv"
+    link.symlink_to(path)
+    for file in (path, link):
+        with (
+            pytest.raises(DataFileError, match="a file of the kernel, not a regular file") as one,
+            open_(file),
+        ):
+            pass
+        assert str(file) in str(one.value)

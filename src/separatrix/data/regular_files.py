@@ -1,10 +1,15 @@
-"""Regular files opened to read: a pipe would block until somebody writes, and a device never ends."""
+"""Regular files opened to read: a pipe would block until somebody writes, and a device never ends.
+
+Files of the kernel, as /proc/kmsg, say that they are regular; some of them block, or never end.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 from typing import BinaryIO
+
+_KERNEL_FILES = ("/proc", "/sys", "/sys/kernel/debug", "/sys/kernel/tracing")
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
@@ -19,13 +24,20 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     # not blocking: opening a pipe would wait for a writer
     handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
-            raise OSError(22, f"{_kind(mode)}, not a regular file", name)
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(22, f"{_kind(status.st_mode)}, not a regular file", name)
+        if status.st_dev in _kernel_devices():
+            raise OSError(22, "a file of the kernel, not a regular file", name)
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
+
+
+def _kernel_devices() -> set[int]:
+    """The file systems of the kernel, where they are mounted."""
+    return {os.stat(path).st_dev for path in _KERNEL_FILES if os.path.ismount(path)}
 
 
 def _kind(mode: int) -> str:

@@ -49,10 +49,18 @@ def _limited_query(source: ByteSource, database: sqlite3.Connection) -> Iterator
     seconds = source.limits.query_seconds
     end = time.monotonic() + seconds
     database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
-    longest = max(source.limits.line_bytes, os.fstat(source.raw.fileno()).st_size)
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(longest, LONGEST_VALUE))
+    longest = min(source.limits.line_bytes, LONGEST_VALUE)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
     try:
         yield
+    except sqlite3.DataError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_TOOBIG:
+            raise
+        raise source.error(
+            found=f"a value or a row of more than {longest:,} bytes",
+            expected="shorter ones",
+            hint="raise `line_bytes` of Limits for a database that you trust",
+        ) from None
     except sqlite3.OperationalError:
         if time.monotonic() <= end:
             raise
