@@ -427,3 +427,37 @@ def test_a_hard_margin_between_samples_in_one_place_is_refused(kernel):
     X, y = np.ones((10, 2)), np.arange(10) % 2
     with pytest.raises(DataError, match="cannot be separated"):
         SVC(C=np.inf, kernel=kernel).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+@pytest.mark.parametrize("by_class", [False, True])
+def test_classes_without_weight_leave_the_boundary_of_the_others_as_it_is(kernel, scheme, by_class):
+    """Nothing but 0 is the solution of a boundary between two of them."""
+    X, y = make_blobs(80, n_features=3, centers=4, cluster_std=2.0, random_state=0)
+    weights = np.isin(y, [0, 3]).astype(float)
+    model = SVC(
+        kernel=kernel,
+        multi_class=scheme,
+        gamma=0.1,
+        class_weight={1: 0, 2: 0} if by_class else None,
+        decision_function_shape="ovo",
+    ).fit(X, y, sample_weight=None if by_class else weights)
+    assert model.stop_ == ["tol"] * len(model.stop_)
+    assert (model.dual_gap_ <= 1e-3).all()
+    assert np.isfinite(model.intercept_).all()
+    assert np.isfinite(model.decision_function(X)).all()
+    codes = model.predict(X)
+    assert set(codes) == {0, 3}
+    kept = weights > 0
+    alone = SVC(kernel=kernel, gamma=0.1).fit(X[kept], y[kept])
+    if scheme == "ovo":
+        assert (model.objective_ > 0).sum() == 1
+        np.testing.assert_array_equal(codes, alone.predict(X))
+
+
+def test_a_hard_margin_is_fitted_beside_classes_without_weight():
+    X, y = make_blobs(80, n_features=3, centers=4, cluster_std=2.0, random_state=0)
+    model = SVC(C=np.inf, gamma=1.0).fit(X, y, sample_weight=np.isin(y, [0, 3]).astype(float))
+    assert set(model.stop_) == {"tol"}
+    assert (model.dual_gap_ < 1e-3).all()

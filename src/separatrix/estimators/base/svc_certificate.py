@@ -247,7 +247,7 @@ class _WeightCertifier:
         add_products(self.Z, W, fits.rows, fits.starts, sums)
         begin, trained = fits.starts[:-1], (fits.box > 0.0).astype(np.float64)
         moved = np.add.reduceat(trained * (fits.errors + fits.y - sums), begin)
-        about = fits.intercepts + moved / np.add.reduceat(trained, begin)
+        about = fits.intercepts + moved / np.maximum(np.add.reduceat(trained, begin), 1.0)
         shift = (W.astype(LONG) * self.centre).sum(axis=1)
         stored = (about - shift).astype(np.float64)
         intercepts = (stored + shift).astype(np.float64)

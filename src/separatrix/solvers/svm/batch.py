@@ -150,9 +150,9 @@ class ProblemBatch:
         self.certify(np.array([p]))
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
         whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
-        if self.nearly_hard[p] and 4.0 * square <= (
-            NOT_SEPARABLE * self.scales[p] * self.arrays.state[ALPHA, self.span(p)].sum() ** 2
-        ):
+        total = self.arrays.state[ALPHA, self.span(p)].sum()
+        meeting = 4.0 * square <= NOT_SEPARABLE * self.scales[p] * total**2
+        if self.nearly_hard[p] and meeting and total > 0.0:
             self.stop[p] = "not separable" if self.hard[p] else "stalled"
         elif steps >= self.max_iter:
             self.stop[p] = "max_iter"

@@ -88,6 +88,7 @@ def objectives(rows: BatchRows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     bottom = torch.where(may_shrink, -F, torch.inf).amin(dim=1)
     middle = torch.where(torch.isinf(bottom), top, 0.5 * (top + bottom))
     middle = torch.where(torch.isinf(top), bottom, middle)
+    middle = torch.where(torch.isinf(middle), 0.0, middle)  # no row has an upper bound above 0
     bias = torch.where(count > 0, mean, middle)
     square = (b * (F + y)).sum(dim=1)
     slack = -y * (F + bias[:, None])

@@ -132,6 +132,8 @@ def _gap(rows: Matrix, problem: Vector, total: float, rounding: float, near: Fla
         error = rounding * (rows[ERROR, i] + 2.0 * EPS * (1.0 + abs(product) + abs(bias)))
         short = (0.0 if one_class else 1.0) - y * (product + bias)
         near[i] = False
+        if box == 0.0 and not one_class:  # has no coefficient, and no loss
+            continue
         root = max(root, rows[ROOT, i])
         square += a * y * product
         balance += a if one_class else a * y

@@ -300,7 +300,7 @@ def certify_problem(batch: Batch, p: int) -> None:
     if free > 0:
         bias = total / free
     elif top == -np.inf:
-        bias = bottom
+        bias = bottom if bottom < np.inf else 0.0  # 0: no row has an upper bound above 0
     elif bottom == np.inf:
         bias = top
     square, total, loss, least = 0.0, 0.0, 0.0, 1.0
