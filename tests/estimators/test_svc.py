@@ -427,3 +427,11 @@ def test_a_hard_margin_between_samples_in_one_place_is_refused(kernel):
     X, y = np.ones((10, 2)), np.arange(10) % 2
     with pytest.raises(DataError, match="cannot be separated"):
         SVC(C=np.inf, kernel=kernel).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5, 6])
+def test_a_hard_margin_that_overflows_is_refused(seed):
+    """An indefinite kernel: the dual grows without bound, until its coefficients are no numbers."""
+    X, y = make_blobs(41, centers=3, cluster_std=0.6, center_box=(-5, 5), random_state=seed)
+    with np.errstate(all="ignore"), pytest.raises(DataError, match="cannot be separated"):
+        SVC(C=np.inf, kernel="sigmoid", gamma=1.0, coef0=1.0).fit(X, y)
