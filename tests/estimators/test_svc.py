@@ -461,3 +461,11 @@ def test_a_hard_margin_is_fitted_beside_classes_without_weight():
     model = SVC(C=np.inf, gamma=1.0).fit(X, y, sample_weight=np.isin(y, [0, 3]).astype(float))
     assert set(model.stop_) == {"tol"}
     assert (model.dual_gap_ < 1e-3).all()
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5, 6])
+def test_a_hard_margin_that_overflows_is_refused(seed):
+    """An indefinite kernel: the dual grows without bound, until its coefficients are no numbers."""
+    X, y = make_blobs(41, centers=3, cluster_std=0.6, center_box=(-5, 5), random_state=seed)
+    with np.errstate(all="ignore"), pytest.raises(DataError, match="cannot be separated"):
+        SVC(C=np.inf, kernel="sigmoid", gamma=1.0, coef0=1.0).fit(X, y)

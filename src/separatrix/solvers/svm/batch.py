@@ -135,13 +135,15 @@ class ProblemBatch:
         self.certify(np.arange(len(self.problems)))
         violations, gaps = self.certificates[LAST_VIOLATION], self.certificates[GAP]
         solved = (violations <= self.tol) & (gaps <= self.gaps)
+        apart = violations < 2.0  # each sample is on its side; false of NaN, an overflow
+        lost = self.hard & (self.stop == "stalled") & ~apart
         state = self.arrays.state
         return StackedFits(
             self.arrays.starts,
             (self.arrays.rows, state[Y], state[BOX], state[ALPHA], state[ERRORS]),
             self.certificates,
             self.arrays.whole[STEPS],
-            np.where(solved, "tol", self.stop),
+            np.where(solved, "tol", np.where(lost, "not separable", self.stop)),
         )
 
     def _review_steps(self, p: int) -> None:
@@ -151,8 +153,11 @@ class ProblemBatch:
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
         whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
         total = self.arrays.state[ALPHA, self.span(p)].sum()
-        meeting = 4.0 * square <= NOT_SEPARABLE * self.scales[p] * total**2
-        if self.nearly_hard[p] and meeting and total > 0.0:
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = (
+                4.0 * square > NOT_SEPARABLE * self.scales[p] * total**2
+            )  # false of NaN, an overflow
+        if self.nearly_hard[p] and total != 0.0 and not apart:
             self.stop[p] = "not separable" if self.hard[p] else "stalled"
         elif steps >= self.max_iter:
             self.stop[p] = "max_iter"
