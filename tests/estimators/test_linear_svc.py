@@ -379,3 +379,33 @@ def test_features_far_from_the_origin_keep_their_boundary(offset, classes, optio
     np.testing.assert_allclose(far.objective_, near.objective_, rtol=1e-3)
     scores = far.decision_function(X + offset)
     np.testing.assert_allclose(scores, near.decision_function(Z), atol=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"penalty": "l1", "dual": False},
+        {"penalty": "l1", "dual": False, "regularize_intercept": False},
+        {"dual": True},
+        {"loss": "hinge", "dual": True},
+        {"loss": "hinge", "regularize_intercept": False},
+        {"multi_class": "crammer_singer"},
+    ],
+)
+def test_a_gap_above_its_bound_comes_with_a_warning(options, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 60)), rng.integers(0, 2, 40)
+    for C, scale in (
+        (0.01, 1.0),
+        (1.0, 1.0),
+        (100.0, 1.0),
+        (100.0, 100.0),
+        (1e4, 1.0),
+        (1e4, 100.0),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = LinearSVC(C=C, random_state=0, **options).fit(scale * X, y)
+        warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+        assert warned or (model.dual_gap_ <= 1e-3).all()

@@ -129,7 +129,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     dual_gap_
         Relative duality gap, (P - D) / max(|P|, 1), of each boundary: P of coef_ and intercept_ as they
         are stored, D of the last dual variables, with all rounding. No other weights have an objective
-        lower by more.
+        lower by more. A gap above max(tol, 0.001) comes with a ConvergenceWarning.
     margin_width_
         Distance between the two margins of each boundary, 2 / |w|, (p,).
     solver_
@@ -298,7 +298,12 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 return near.original(spread(fit, part))
             penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
             own = columns if whole else columns[part]
-            fit = spread(solve_l1(own, side, price, penalty, seed=seed, **limits), part)
+            for tol in self.tol * np.power(0.1, range(STRICTER)):
+                rule = {**limits, "tol": float(tol)}
+                fit = solve_l1(own, side, price, penalty, seed=seed, **rule)
+                if fit.stop != "tol" or fit.gap <= max(self.tol, GAP):
+                    break
+            fit = spread(fit, part)
             return fit._replace(b=constant * fit.b)
 
         def spread(fit: LinearFit, part: Codes) -> LinearFit:
@@ -342,6 +347,18 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 begin = problem._replace(bias_step=float(problem.samples.squares.mean()) or 1.0)
             passes = min(plan.passes, self.max_iter)
             start = solve_dual(begin, max_iter=passes, seed=seed, **limits)
+            for share in np.power(0.1, range(1, STRICTER)):
+                left = passes - start.n_iter
+                if (
+                    plan.newton
+                    or start.stop != "tol"
+                    or start.gap <= max(self.tol, GAP)
+                    or left < 1
+                ):
+                    break
+                rule = {**limits, "tol": float(self.tol * share)}
+                again = solve_dual(begin, max_iter=left, seed=seed, start=start.a, **rule)
+                start = again._replace(n_iter=start.n_iter + again.n_iter)
             solved = start.stop != "max_iter" and begin is problem
             # a small violation of the dual leaves a large gap where C is large
             solved = solved and (start.stop == "stopped" or start.gap <= max(self.tol, GAP))
@@ -418,7 +435,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     def _warn_unless_solved(self, found: LinearSolution) -> None:
         missed = [c for c, stop in enumerate(found.stops) if stop != "tol"]
         if not missed:
-            self._warn_of_rounding(found)
+            self._warn_of_gap(found)
             return
         worst = max(missed, key=lambda c: found.violation[c])
         limit = "time_limit" if "stopped" in found.stops else "max_iter"
@@ -431,8 +448,16 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             ConvergenceWarning,
         )
 
-    def _warn_of_rounding(self, found: LinearSolution) -> None:
+    def _warn_of_gap(self, found: LinearSolution) -> None:
         wanted, rounding = max(self.tol, GAP), float(np.max(found.rounding))
+        gap = float(np.max(found.gap))
+        if rounding <= wanted < gap:
+            warn_user(
+                f"LinearSVC met its tolerance of the violation, but ended with a relative duality gap of "
+                f"{gap:.2g}, wanted {wanted:g}: lower tol or C, or scale the features, for example "
+                "with StandardScaler",
+                ConvergenceWarning,
+            )
         if rounding > wanted:
             warn_user(
                 f"LinearSVC reached the limit of floating point: rounding of weights, biases and margins "
