@@ -177,12 +177,16 @@ class SampleSpectrum(NamedTuple):
 def rows_spectrum(K: Matrix, T: Matrix, weights: Vector) -> SampleSpectrum:
     """From K = sum over features of (x - m)(z - m), (n, n), and targets about their mean, (n, p).
 
-    K diag(w) and the scatter share their eigenvalues; V = (X - m)' diag(sqrt w) U / sqrt(s).
+    K diag(w) and the scatter share their eigenvalues; V = (X - m)' diag(sqrt w) U / sqrt(s). K becomes
+    scratch.
     """
     root = np.sqrt(weights)
-    s, U = eigh_by_division(K * root[:, None] * root, overwrite=True)
+    K *= root[:, None]
+    K *= root
+    s, U = eigh_by_division(K, overwrite=True)
     kept = s > max(len(s), 10) * TINY * s[-1]
-    s, U = s[kept], U[:, kept]
+    if not kept.all():
+        s, U = s[kept], U[:, kept]
     C = np.sqrt(s)[:, None] * (U.T @ (root[:, None] * T))
     return SampleSpectrum(ScatterSpectrum(s, np.empty((0, len(s))), C), U, root)
 
