@@ -43,7 +43,7 @@ class Decisions(NamedTuple):
     @property
     def undecided(self) -> Flags:
         """Positions where rounding, or the rule for ties, decides, (m,)."""
-        return np.asarray(np.abs(self.scores) <= self.bounds)
+        return np.asarray(~(np.abs(self.scores) > self.bounds))
 
 
 def decide(
@@ -87,10 +87,7 @@ def _decide_by_kernel(model: Any, machine: Any, where: Lattice | Matrix) -> Deci
 
 def _by_largest(S: BoundedScores) -> Decisions:
     """The class of the largest score, or of two classes with one score, of its sign."""
-    if not np.isfinite(S.values).all() or not np.isfinite(S.bounds).all():
-        lost = ~(np.isfinite(S.values) & np.isfinite(S.bounds))
-        S = BoundedScores(np.where(lost, 0.0, S.values), np.where(lost, np.inf, S.bounds))
-    values, bounds = S
+    values, bounds = _open_if_not_finite(S)
     if values.shape[1] == 2:
         values = values[:, 1:] - values[:, :1]
         bounds = bounds.sum(axis=1, keepdims=True)
@@ -106,8 +103,17 @@ def _by_largest(S: BoundedScores) -> Decisions:
     return Decisions(best, leads[m, next_], apart[m, next_])
 
 
+def _open_if_not_finite(S: BoundedScores) -> BoundedScores:
+    """Scores of 0 with infinite bounds where scores or their bounds overflow."""
+    finite = np.isfinite(S.values) & np.isfinite(S.bounds)
+    if finite.all():
+        return S
+    return BoundedScores(np.where(finite, S.values, 0.0), np.where(finite, S.bounds, np.inf))
+
+
 def _by_votes(S: BoundedScores, k: int) -> Decisions:
     """The class with the most votes of pairs, if no pair that rounding decides can change that."""
+    S = _open_if_not_finite(S)
     sides = coding(k, "ovo").astype(np.float64)  # (k, p)
     won, lost = S.values > S.bounds, S.values < -S.bounds
     open_ = ~(won | lost)
