@@ -101,6 +101,13 @@ def test_a_cell_that_predict_classifies_otherwise_among_others_is_undecided():
         np.testing.assert_array_equal(model.predict(cells)[decided], regions.codes.ravel()[decided])
 
 
+def test_a_pair_that_rounding_decides_moves_a_whole_vote_of_broken_ties():
+    """Classes in one place: the sign of their pair's score of 1e-16 shifts class scores by 1."""
+    X, y = np.repeat(np.random.default_rng(0).normal(size=(2, 2)), 8, axis=0), np.arange(16) % 4
+    model = SVC(break_ties=True, gamma=0.5).fit(X, y)
+    assert decision_regions(model, X, y, grid=20).undecided.all()
+
+
 @pytest.mark.parametrize("lost", [np.nan, np.inf])
 @pytest.mark.parametrize("part", ["values", "bounds"])
 def test_scores_that_overflow_decide_nothing(lost, part):

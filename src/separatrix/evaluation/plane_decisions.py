@@ -81,7 +81,8 @@ def _parts(machine: Any, where: Lattice | Matrix) -> Iterator[Lattice | Matrix]:
 def _decide_by_kernel(model: Any, machine: Any, where: Lattice | Matrix) -> Decisions:
     S, k = kernel_scores(model, where), len(machine.classes_)
     if k > 2 and getattr(machine, "multi_class", "") == "ovo":
-        return _by_votes(S, k)
+        margins = getattr(machine, "break_ties", False) or getattr(machine, "ties", "") == "margin"
+        return _by_votes_and_margins(S, k) if margins else _by_votes(S, k)
     return _by_largest(S)
 
 
@@ -130,6 +131,34 @@ def _by_votes(S: BoundedScores, k: int) -> Decisions:
     bounds = np.where(open_, S.bounds, 0.0).max(axis=1)
     scores = np.where(clear, np.maximum(lead, EPS), 0.0)
     return Decisions(best, scores, np.where(clear, 0.0, bounds))
+
+
+def _by_votes_and_margins(S: BoundedScores, k: int) -> Decisions:
+    """The class with the most votes, of equal ones that with the largest sum of scores.
+
+    A pair that rounding decides moves a whole vote, so each class's score has a least and a most.
+    """
+    S = _open_if_not_finite(S)
+    sides = coding(k, "ovo").T.astype(np.float64)  # (p, k)
+    signs = np.sign(np.where(np.abs(S.values) > S.bounds, S.values, 0.0))
+    votes = 0.5 * (signs @ sides + k - 1)
+    open_ = 0.5 * ((signs == 0) @ np.abs(sides))
+    sums = S.values @ sides
+    errors = (S.bounds + k * EPS * np.abs(S.values)) @ np.abs(sides)
+    least = votes - open_ + _fraction(sums - errors) - OPERATIONS * k * EPS
+    most = votes + open_ + _fraction(sums + errors) + OPERATIONS * k * EPS
+    m, best = np.arange(len(least)), least.argmax(axis=1)
+    others = most.copy()
+    others[m, best] = -np.inf
+    lead = least[m, best] - others.max(axis=1)
+    return Decisions(best, np.maximum(lead, 0.0), np.zeros(len(lead)))
+
+
+def _fraction(sums: Matrix) -> Matrix:
+    """What sums of scores add to votes, below a third of one; of an unknown sum -1/3 or 1/3."""
+    with np.errstate(invalid="ignore"):
+        fractions = sums / (3.0 * (np.abs(sums) + 1.0))
+    return np.where(np.isinf(sums), np.sign(sums) / 3.0, fractions)
 
 
 def _decide_by_scores(model: Any, labels: Any, positions: Matrix) -> Decisions:
