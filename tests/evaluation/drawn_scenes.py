@@ -23,7 +23,7 @@ LAYOUTS = ("blobs", "coincident", "collinear", "outliers", "integers", "ring", "
 class Faults(NamedTuple):
     """What is wrong with a picture, with the numbers of what was looked at."""
 
-    cells: int  # whose class is not that of predict
+    cells: int  # that are decided, but not as predict does
     pieces: int  # that separate nothing
     changes: int  # without a piece within two pixels
     n_pieces: int
@@ -117,7 +117,7 @@ def find_faults(model, X, y, grid=CELLS_OF_PLANE):
         cells = np.stack(np.meshgrid(regions.first, regions.second), axis=-1).reshape(-1, 2)
         codes = np.concatenate([*map(model.predict, np.array_split(cells, 1 + len(cells) // 2000))])
         other = np.flatnonzero(codes != regions.labels[regions.codes.ravel()])
-        wrong_cells = sum(not regions.undecided_at(place) for place in cells[other[:100]])
+        wrong_cells = np.count_nonzero(~regions.undecided.ravel()[other])
         pieces, classes = _pieces(regions)
         drawn = classes.min(axis=1) >= 0 if len(classes) else np.zeros(0, dtype=bool)
         idle = int(np.count_nonzero(~_separate(ask, pieces[drawn]))) if drawn.any() else 0

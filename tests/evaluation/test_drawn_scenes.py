@@ -17,6 +17,8 @@ from separatrix import (
     QuadraticDiscriminantAnalysis,
     decision_regions,
 )
+from separatrix.evaluation.lattice import BoundedScores
+from separatrix.evaluation.plane_decisions import _by_largest, _by_votes
 
 TWO_IN_ONE_PLACE = np.zeros((2, 2)), np.array(["a", "b"])
 SCENES = 400
@@ -66,6 +68,54 @@ def test_scores_too_small_for_float32_still_have_their_sign():
     smallest = np.abs(decision_regions(model, X, y, grid=60).fields).min()
     assert smallest < np.finfo(np.float32).tiny
     assert (faults.cells, faults.pieces, faults.changes) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), SVC(gamma=1.0)])
+def test_a_line_of_undecided_cells_is_marked_but_no_area(model):
+    X = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]])
+
+    regions = decision_regions(model, X, [0, 1, 0, 1], grid=11, window=(-1.1, 1.1, -1.1, 1.1))
+
+    column = np.arange(11) == 5
+    np.testing.assert_array_equal(regions.undecided, np.tile(column, (11, 1)))
+    assert not regions.undecided_areas.any()
+    assert (regions.codes_with_undecided >= 0).all()
+    assert sum(regions.share.values()) == pytest.approx(1.0)
+    assert (regions.undecided_share, regions.why_undecided) == (0.0, "")
+
+
+def test_a_cell_that_predict_classifies_otherwise_among_others_is_undecided():
+    """Scores of 1e-17: their signs depend on which positions are evaluated together."""
+    rng = np.random.default_rng(0)
+    X = np.repeat([[0.0, 0.0], [1.0, 1.0]], [14, 15], axis=0)
+    for _ in range(20):
+        y = rng.permutation(np.arange(29) % 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the classes cannot be separated
+            model = KernelPerceptron(gamma=0.36, max_iter=1, predictor="average").fit(X, y)
+
+        regions = decision_regions(model, X, y, grid=30, margin=1.0)
+
+        cells = np.stack(np.meshgrid(regions.first, regions.second), axis=-1).reshape(-1, 2)
+        decided = ~regions.undecided.ravel()
+        np.testing.assert_array_equal(model.predict(cells)[decided], regions.codes.ravel()[decided])
+
+
+def test_a_pair_that_rounding_decides_moves_a_whole_vote_of_broken_ties():
+    """Classes in one place: the sign of their pair's score of 1e-16 shifts class scores by 1."""
+    X, y = np.repeat(np.random.default_rng(0).normal(size=(2, 2)), 8, axis=0), np.arange(16) % 4
+    model = SVC(break_ties=True, gamma=0.5).fit(X, y)
+    assert decision_regions(model, X, y, grid=20).undecided.all()
+
+
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+@pytest.mark.parametrize("part", ["values", "bounds"])
+def test_scores_that_overflow_decide_nothing(lost, part):
+    scores = BoundedScores(np.ones((4, 3)), np.full((4, 3), 1e-9))
+    getattr(scores, part)[:2] = lost
+
+    assert _by_votes(scores, 3).undecided.tolist() == [True, True, False, False]
+    assert _by_largest(scores).undecided[:2].all()
 
 
 @pytest.mark.parametrize("C", [1000.0, np.inf])

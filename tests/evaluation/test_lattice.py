@@ -21,6 +21,7 @@ X, Y = load_iris(return_X_y=True)
 X = X[:, 2:]
 LATTICE = Lattice(np.linspace(0.5, 7.3, 31), np.linspace(-0.3, 3.1, 23))
 MODELS = {
+    "broken ties": SVC(break_ties=True),
     "machine": SVC(gamma=2.0, C=10.0),
     "against the rest": SVC(gamma=2.0, multi_class="ovr"),
     "laplacian": SVC(kernel="laplacian", gamma=0.7),
@@ -35,7 +36,6 @@ MODELS = {
 OTHERS = {
     "neighbours": KNeighborsClassifier(6),
     "weighted neighbours": KNeighborsClassifier(6, weights="distance"),
-    "broken ties": SVC(break_ties=True),
     "votes": KernelPerceptron(predictor="vote"),
     "weights": LinearSVC(),
 }

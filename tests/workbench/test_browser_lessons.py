@@ -136,7 +136,7 @@ def test_the_page_draws_the_pieces_of_lines_that_the_library_finds(visit, name):
     apart = cdist(both_ways(drawn), both_ways(expected), metric="chebyshev")
     assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) < 1 / 200
     assert shown["same"]
-    assert shown["undecided"] == bool(regions.undecided.any())
+    assert shown["undecided"] == bool(regions.undecided_areas.any())
 
 
 def test_a_line_that_bounds_nothing_where_it_is_is_not_called_a_boundary(visit):

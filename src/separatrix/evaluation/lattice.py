@@ -62,10 +62,9 @@ def kernel_machine(model: Any) -> Any:
     if any(type(scaler) not in SCALERS for scaler in scalers):
         return None
     if type(last) in (SVC, NuSVC):
-        ready = not last.break_ties
+        ready = True
     elif type(last) is KernelPerceptron:
-        votes_by_margin = last.multi_class == "ovo" and last.ties == "margin"
-        ready = last.predictor in ("last", "average") and not votes_by_margin
+        ready = last.predictor in ("last", "average")
     else:
         ready = type(last) is KernelLogisticRegression
     dense = ready and last.kernel_.takes == "vectors" and not last._precomputed

@@ -43,7 +43,7 @@ class Decisions(NamedTuple):
     @property
     def undecided(self) -> Flags:
         """Positions where rounding, or the rule for ties, decides, (m,)."""
-        return np.asarray(np.abs(self.scores) <= self.bounds)
+        return np.asarray(~(np.abs(self.scores) > self.bounds))
 
 
 def decide(
@@ -81,16 +81,14 @@ def _parts(machine: Any, where: Lattice | Matrix) -> Iterator[Lattice | Matrix]:
 def _decide_by_kernel(model: Any, machine: Any, where: Lattice | Matrix) -> Decisions:
     S, k = kernel_scores(model, where), len(machine.classes_)
     if k > 2 and getattr(machine, "multi_class", "") == "ovo":
-        return _by_votes(S, k)
+        margins = getattr(machine, "break_ties", False) or getattr(machine, "ties", "") == "margin"
+        return _by_votes_and_margins(S, k) if margins else _by_votes(S, k)
     return _by_largest(S)
 
 
 def _by_largest(S: BoundedScores) -> Decisions:
     """The class of the largest score, or of two classes with one score, of its sign."""
-    if not np.isfinite(S.values).all() or not np.isfinite(S.bounds).all():
-        lost = ~(np.isfinite(S.values) & np.isfinite(S.bounds))
-        S = BoundedScores(np.where(lost, 0.0, S.values), np.where(lost, np.inf, S.bounds))
-    values, bounds = S
+    values, bounds = _open_if_not_finite(S)
     if values.shape[1] == 2:
         values = values[:, 1:] - values[:, :1]
         bounds = bounds.sum(axis=1, keepdims=True)
@@ -106,8 +104,17 @@ def _by_largest(S: BoundedScores) -> Decisions:
     return Decisions(best, leads[m, next_], apart[m, next_])
 
 
+def _open_if_not_finite(S: BoundedScores) -> BoundedScores:
+    """Scores of 0 with infinite bounds where scores or their bounds overflow."""
+    finite = np.isfinite(S.values) & np.isfinite(S.bounds)
+    if finite.all():
+        return S
+    return BoundedScores(np.where(finite, S.values, 0.0), np.where(finite, S.bounds, np.inf))
+
+
 def _by_votes(S: BoundedScores, k: int) -> Decisions:
     """The class with the most votes of pairs, if no pair that rounding decides can change that."""
+    S = _open_if_not_finite(S)
     sides = coding(k, "ovo").astype(np.float64)  # (k, p)
     won, lost = S.values > S.bounds, S.values < -S.bounds
     open_ = ~(won | lost)
@@ -124,6 +131,34 @@ def _by_votes(S: BoundedScores, k: int) -> Decisions:
     bounds = np.where(open_, S.bounds, 0.0).max(axis=1)
     scores = np.where(clear, np.maximum(lead, EPS), 0.0)
     return Decisions(best, scores, np.where(clear, 0.0, bounds))
+
+
+def _by_votes_and_margins(S: BoundedScores, k: int) -> Decisions:
+    """The class with the most votes, of equal ones that with the largest sum of scores.
+
+    A pair that rounding decides moves a whole vote, so each class's score has a least and a most.
+    """
+    S = _open_if_not_finite(S)
+    sides = coding(k, "ovo").T.astype(np.float64)  # (p, k)
+    signs = np.sign(np.where(np.abs(S.values) > S.bounds, S.values, 0.0))
+    votes = 0.5 * (signs @ sides + k - 1)
+    open_ = 0.5 * ((signs == 0) @ np.abs(sides))
+    sums = S.values @ sides
+    errors = (S.bounds + k * EPS * np.abs(S.values)) @ np.abs(sides)
+    least = votes - open_ + _fraction(sums - errors) - OPERATIONS * k * EPS
+    most = votes + open_ + _fraction(sums + errors) + OPERATIONS * k * EPS
+    m, best = np.arange(len(least)), least.argmax(axis=1)
+    others = most.copy()
+    others[m, best] = -np.inf
+    lead = least[m, best] - others.max(axis=1)
+    return Decisions(best, np.maximum(lead, 0.0), np.zeros(len(lead)))
+
+
+def _fraction(sums: Matrix) -> Matrix:
+    """What sums of scores add to votes, below a third of one; of an unknown sum -1/3 or 1/3."""
+    with np.errstate(invalid="ignore"):
+        fractions = sums / (3.0 * (np.abs(sums) + 1.0))
+    return np.where(np.isinf(sums), np.sign(sums) / 3.0, fractions)
 
 
 def _decide_by_scores(model: Any, labels: Any, positions: Matrix) -> Decisions:

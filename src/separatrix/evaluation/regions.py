@@ -57,7 +57,8 @@ class Regions:
     """Score of each boundary, 0 on it: of a binary problem its score, of several classes the lead of the
     predicted one. 1, or for a binary problem +1 and -1, for a model without scores."""
     undecided: Flags  # shape: (g, g)
-    """Cells where votes tie or the score is at most its rounding error: another class is as good."""
+    """Cells where votes tie or the score is at most its rounding error: another class is as good. A line
+    of single cells too, which is no area and is not hatched."""
     crossings: Matrix  # shape: (4, g, g)
     """How far on the way to the next column, and to the next row, the class changes, and where between
     four cells lines meet or bend; NaN where not."""
@@ -68,8 +69,13 @@ class Regions:
 
     @property
     def codes_with_undecided(self) -> Codes:
-        """Class code of each cell, -1 if the rule gives no class, -2 if it is undecided, (g, g)."""
-        return np.where(self.undecided, UNDECIDED, self.codes)
+        """Class code of each cell, -1 if the rule gives no class, -2 in undecided areas, (g, g)."""
+        return np.where(self.undecided_areas, UNDECIDED, self.codes)
+
+    @cached_property
+    def undecided_areas(self) -> Flags:
+        """Undecided cells that make an area, (g, g); what else is undecided is on a line."""
+        return without_slivers(self.undecided)
 
     @cached_property
     def segments(self) -> Segments:
@@ -90,8 +96,8 @@ class Regions:
 
     @property
     def why_undecided(self) -> str:
-        """Why cells are undecided; an empty text if none is."""
-        return self._explain(self.rounding) if self.undecided.any() else ""
+        """Why areas are undecided; an empty text if none is."""
+        return self._explain(self.rounding) if self.undecided_areas.any() else ""
 
     def _explain(self, rounding: float) -> str:
         if rounding == 0:
@@ -113,14 +119,14 @@ class Regions:
 
         With `undecided_share` they sum to 1.
         """
-        cells = np.bincount(self.codes[~self.undecided] + 1, minlength=len(self.labels) + 1)
+        cells = np.bincount(self.codes[~self.undecided_areas] + 1, minlength=len(self.labels) + 1)
         shares = (cells / self.codes.size).tolist()
         return {**dict(zip(self.labels.tolist(), shares[1:], strict=True)), None: shares[0]}
 
     @property
     def undecided_share(self) -> float:
         """Fraction of the area where votes tie or rounding decides."""
-        return float(self.undecided.mean())
+        return float(self.undecided_areas.mean())
 
     @property
     def indeterminate(self) -> float:
@@ -133,7 +139,7 @@ class Regions:
             {"region": "indeterminate" if label is None else label, "share": 100 * share}
             for label, share in self.share.items()
         ]
-        if self.undecided.any():
+        if self.undecided_areas.any():
             rows.append({"region": "undecided", "share": 100 * self.undecided_share})
         return rows
 
@@ -206,9 +212,9 @@ def decision_regions(
         combined = build(model, X, y, lattice, rule)
         _require_memory(combined.boundaries, grid * grid)
         cells = combined.decide(lattice)
-        undecided = without_slivers(cells.undecided.reshape(grid, grid))
+        undecided = cells.undecided.reshape(grid, grid)
         codes = cells.codes.reshape(grid, grid)
-        drawn = np.where(undecided, UNDECIDED, codes)
+        drawn = np.where(without_slivers(undecided), UNDECIDED, codes)
         crossings = find_crossings(drawn, lattice, lambda positions: combined.decide(positions)[:2])
     return Regions(
         name=type(model).__name__,

@@ -206,7 +206,7 @@ def _draw_boundaries(axes: Axes, regions: Regions) -> None:
     style: dict[str, Any] = {"colors": INK, "linewidths": 1.1, "zorder": 2}
     scored = all(len(np.unique(field)) > 2 for field in regions.fields)
     in_full = regions.rule != "predict" and len(regions.fields) <= MOST_LINES and scored
-    if not in_full or regions.undecided.any():
+    if not in_full or regions.undecided_areas.any():
         lines = join_pieces(regions.segments.ends)
         axes.add_collection(LineCollection(lines, joinstyle="round", **style))
     for field in regions.fields if in_full else ():

@@ -89,7 +89,7 @@ def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
         indeterminate = int(np.count_nonzero(codes == INDETERMINATE))
         share = f"{100 * regions.indeterminate:.1f} % of the area, {indeterminate} of the points"
         yield "indeterminate", share
-    if regions.undecided.any():
+    if regions.undecided_areas.any():
         share = f"{100 * regions.undecided_share:.1f} % of the area"
         yield "undecided", f"{share}: {regions.why_undecided}"
     if support := support_rows(regions.machines):
