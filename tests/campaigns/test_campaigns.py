@@ -24,7 +24,7 @@ from separatrix.workbench import job, job_store
 # The campaigns whose first trials the other tests of `make test` do not have in some form.
 QUICK = (
     *("differential", "properties", "limits", "certificates", "readers", "threads"),
-    *("kills", "faults", "stops"),
+    *("faults", "stops"),
 )
 
 

@@ -28,6 +28,7 @@ ENDS = np.cumsum(CUTS)
 ROWS = [slice(end - size, end) for end, size in zip(ENDS, CUTS, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [

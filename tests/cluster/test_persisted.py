@@ -189,6 +189,7 @@ def delayed_in_memory(X, y):
     return [[dask.delayed(a[rows]) for rows in cuts] for a in (X, y)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [arrays_in_memory, frames_in_memory, delayed_in_memory])
 @pytest.mark.parametrize(
     "model",

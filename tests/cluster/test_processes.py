@@ -71,6 +71,7 @@ def answers(model, X):
     return np.asarray(values.compute() if hasattr(values, "compute") else values)
 
 
+@pytest.mark.slow
 def test_worker_processes_give_the_fit_in_memory(client):
     X, y, w = samples()
     dX, dy, dw = in_blocks(X, y, w)
@@ -155,6 +156,7 @@ def test_errors_of_the_engine_become_sentences():
         raise ZeroDivisionError
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_a_clear_error(monkeypatch):
     X, y, _ = samples()
     monkeypatch.setattr(engine, "NO_WORKERS", 0.5)

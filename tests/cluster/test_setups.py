@@ -41,6 +41,7 @@ def fit_in_a_task(X, y):
     return model.objective_, LinearDiscriminantAnalysis().fit(dX, dy).score(dX, dy)
 
 
+@pytest.mark.slow
 def test_a_fit_inside_a_task_leaves_its_place_to_the_tasks_it_waits_for():
     X, y, _ = samples()
     expected = LogisticRegression().fit(X, y).objective_

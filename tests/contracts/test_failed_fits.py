@@ -218,6 +218,7 @@ OTHERS += [Case("neighbors", NearestNeighbors()), Case("index", NearestNeighbors
 FEW = ("knn-cv", "nystroem-cv", "widening", "neighbors", "table", "positions", "features", "svc-cv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [case for case in OTHERS if case.name in FEW], ids=lambda c: c.name
 )

@@ -25,6 +25,7 @@ def opened(bench, view, **how):
     return chromium.open(f"{process.link()}#/{view}", **how)
 
 
+@pytest.mark.slow
 def test_a_drawing_is_answered(bench):
     page = opened(bench, "draw")
     page.until("document.querySelectorAll('[data-test=model]').length > 1")
@@ -39,6 +40,7 @@ def test_a_drawing_is_answered(bench):
     assert page.complaints() == []
 
 
+@pytest.mark.slow
 def test_a_slider_moves_the_boundary(bench):
     page = opened(bench, "playground")
     before = page.until(RESTS)

@@ -76,6 +76,7 @@ def test_a_few_nul_bytes_do_not_make_a_text_utf16(head):
     assert detect_encoding(head) == "utf-8"
 
 
+@pytest.mark.slow
 def test_bytes_that_are_not_utf8_far_down_and_undefined_ones_are_read(write, monkeypatch):
     split, calls = RecordSplitter._split, []
     slowly = lambda self, *where: calls.append(where) or split(self, *where)  # noqa: E731
@@ -217,6 +218,7 @@ def test_every_role_by_its_rule(write, table):
     assert "columns of the same name were numbered: 'age' is now 'age_2'" in data.notes
 
 
+@pytest.mark.slow
 def test_the_same_roles_from_frames(table):
     table.columns = [*EXPECTED, "class"]
     frame = table.drop(columns="class")

@@ -46,6 +46,7 @@ def shown(data):
     return np.array(data.X)[:, 0].tolist()
 
 
+@pytest.mark.slow
 def test_lines_of_two_encodings_are_each_read_in_their_own(read):
     cells = ["Zürich", "Genève"] * 10
     lines = [f"{i},{cell},{'ab'[i % 3 > 0]}" for i, cell in enumerate(cells)]

@@ -171,6 +171,7 @@ def test_evaluations_of_many_kernels_are_fits_on_each_split(size):
             assert found.test_error[row, column] == error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy"])
 @pytest.mark.parametrize("y", [TWO, SPECIES], ids=["two", "three"])
 def test_the_search_is_that_of_grid_search(scoring, y):

@@ -142,6 +142,7 @@ def check(seed):
     assert model.dual_gap_ >= gap
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_the_claim_is_never_below_the_exact_gap(seed):
     check(seed)

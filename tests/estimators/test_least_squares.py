@@ -195,6 +195,7 @@ def wide_sparse(seed, n, d):
     return random_array((n, d), density=0.02, format="csr", rng=rng), rng.integers(0, 3, n)
 
 
+@pytest.mark.slow
 def test_wide_sparse_samples_under_a_ridge_need_no_inner_products(monkeypatch):
     A, y = wide_sparse(0, 1200, 3000)
     dense = LeastSquaresClassifier(20.0).fit(A.toarray(), y)

@@ -113,6 +113,7 @@ def test_many_separable_samples_end_near_the_least_objective():
     assert found.objective_ <= (1 + 1e-6) * least.objective_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 10])
 @pytest.mark.parametrize("units", ["standard", "raw", "sparse"])
 def test_the_objective_at_default_settings_is_no_higher_than_scikit_learns(k, units):
@@ -378,6 +379,7 @@ def test_class_weights_of_zero_for_all_classes_are_refused(weights, sentence):
         LogisticRegression(class_weight=weights).fit(NOISY, SIDES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_evidence_of_a_rare_class_is_found(seed):
     """The intercept once ended at -70, where no curvature led back, and the weights at 0."""

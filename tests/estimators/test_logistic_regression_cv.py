@@ -16,6 +16,7 @@ def data(load):
     return scale(X), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 @pytest.mark.parametrize("legacy", [True, False])
 def test_an_l2_search_has_the_attributes_of_scikit_learn(load, legacy):

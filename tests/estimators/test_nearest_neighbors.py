@@ -20,6 +20,7 @@ X = scale(load_breast_cancer().data)
 A, B = X[:400], X[400:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["minkowski", "manhattan", "cosine"])
 def test_neighbours_are_scikit_learns(metric):
     ours = NearestNeighbors(n_neighbors=4, radius=2.5, metric=metric).fit(A)

@@ -313,6 +313,7 @@ def test_whole_numbers_that_float64_does_not_hold_are_told_of():
         NeighborIndex(np.array([[2**60], [2**60 + 1]]))
 
 
+@pytest.mark.slow
 def test_threads_that_search_at_once_leave_matrix_products_as_they_were():
     X = np.random.default_rng(22).standard_normal((3000, 40))
     index, before = NeighborIndex(X, n_jobs=2), blas_threads()

@@ -87,7 +87,10 @@ def matrix(name):
     return np.array([[function(a, b) for b in X] for a in X])
 
 
-@pytest.fixture(params=OBJECTS)
+SLOW = pytest.param("trees", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=[SLOW if name == "trees" else name for name in OBJECTS])
 def case(request):
     X, function = OBJECTS[request.param]
     K = matrix(request.param)

@@ -132,6 +132,7 @@ def test_dates_become_parts_on_circles(y):
     np.testing.assert_allclose(raw, np.column_stack(expected), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_test_part_is_learned(frame, y):
     train, other = frame[:160], frame[160:].copy()
     encoder = TableEncoder().fit(train, y[:160])
@@ -201,6 +202,7 @@ def test_a_model_with_digits_in_its_vocabulary_reads_digits():
     np.testing.assert_allclose(found, letters.transform(category.values).toarray())
 
 
+@pytest.mark.slow
 def test_names_do_not_outweigh_a_column_that_gives_the_class():
     rng = np.random.default_rng(0)
     rows = rng.permutation(480)

@@ -62,6 +62,7 @@ def test_values_match_the_definition():
     np.testing.assert_array_equal(kernel.diagonal(OTHERS), np.ones(len(OTHERS)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["threads", "processes"])
 def test_threads_and_processes_give_the_same_values(workers):
     kernel = on_objects(lambda a, b: len(a & b) / len(a | b), n_jobs=2, workers=workers)

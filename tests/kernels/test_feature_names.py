@@ -99,6 +99,7 @@ def subtree(graph, node, depth, edges):
     return f"{graph.node_labels[node]}({','.join(sorted(branches))})"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edges", [False, True])
 def test_subtrees(edges):
     kernel = WeisfeilerLehman(3, edge_labels=edges)

@@ -152,6 +152,7 @@ def test_composed_kernels_match_the_definitions(parts, samples, kind, combined):
     np.testing.assert_allclose(kernel.diagonal(X), [definition(x, x) for x in X], rtol=1e-12)
 
 
+@pytest.mark.slow
 @each(["texts", "both"])
 def test_the_normalised_kernel_matches_the_definition(kernel, definition, kind):
     X, Z = some(kind, 30, 14), some(kind, 20, 15)

@@ -155,6 +155,7 @@ ROUND_TRIPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "samples"), ROUND_TRIPS, ids=lambda v: type(v).__name__)
 def test_unusual_types_and_best_models_of_searches_are_kept(model, samples, tmp_path):
     model = best_model(clone(model).fit(samples, Y))

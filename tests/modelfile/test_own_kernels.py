@@ -207,6 +207,7 @@ def test_samples_that_are_nested_too_deep_are_refused(path):
         sx.save(model, path)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["sets", "tuples", "dicts", "arrays", "dataclasses"])
 def test_changed_samples_are_refused_or_are_samples(name, path):

@@ -202,6 +202,7 @@ def compiled_rows_of(samples, i, w, W, steps, out):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse", "ones"])
 def test_products_with_rows(kind):
     rng = np.random.default_rng(0)

@@ -83,6 +83,7 @@ def as_tensors(rows):
     return {"inputs": inputs}
 
 
+@pytest.mark.slow
 def test_the_training_columns_have_every_role(table):
     roles = {spec.name: (spec.role, spec.format) for spec in table[0][0].columns_}
     assert roles == {
@@ -242,6 +243,7 @@ def random_row(rng):
     }
 
 
+@pytest.mark.slow
 def test_a_row_has_the_same_answer_alone_among_others_and_in_any_order(table):
     client, rng = table[2], np.random.default_rng(1)
     rows = [random_row(rng) for _ in range(120)]
@@ -256,6 +258,7 @@ def test_a_row_has_the_same_answer_alone_among_others_and_in_any_order(table):
     assert [p for one in together for p in one.json()["probabilities"]] == alone
 
 
+@pytest.mark.slow
 def test_a_row_has_the_same_bits_in_a_request_of_thousands(iris, digits):
     client = AsgiClient([("iris", "1", iris[1]), ("digits", "1", digits[1])])
     for name, X in (("iris", iris[2]), ("digits", digits[2])):

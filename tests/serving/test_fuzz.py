@@ -38,6 +38,7 @@ def resident_bytes():
         return int(file.read().split()[1]) * 4096
 
 
+@pytest.mark.slow
 def test_almost_right_requests_are_answered_or_refused(client):
     statuses = fuzz(client, seed=0, count=4000)
     assert statuses[200] > 200  # some are right,

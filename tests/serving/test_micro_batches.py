@@ -25,6 +25,7 @@ def requests_for(name, data, rng, count=40):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_answers_in_a_block_are_bit_equal_to_those_alone(client, request, name):
     requests = requests_for(name, request.getfixturevalue(name)[2], np.random.default_rng(0))

@@ -55,6 +55,7 @@ def test_tritons_client_is_understood(server, iris, digits):
         client.infer("iris", [wrong])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"Content-Length: 50\r\n\r\n[["])
 def test_a_client_that_trickles_headers_or_body_is_cut(iris, monkeypatch, sent):
     monkeypatch.setattr(slow_clients, "HEADER_SECONDS", 0.2)
@@ -107,6 +108,7 @@ def test_connections_beyond_the_limit_are_refused(iris):
             link.close()
 
 
+@pytest.mark.slow
 def test_requests_in_progress_are_answered_when_the_server_stops(iris):
     live = LiveModelServer(("iris", "1", iris[1]))
     answers = []

@@ -133,6 +133,7 @@ def model_of(folder, name, classes="ab", **options):
     return save(model.fit(frame, y), folder / "other.model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -234,6 +235,7 @@ def test_what_cannot_be_served_is_refused_at_the_start(tmp_path, iris):
         AsgiClient([("m", "1", iris[1]), ("m", "1", iris[1])])
 
 
+@pytest.mark.slow
 def test_a_model_whose_rows_depend_on_each_other_is_not_batched(iris, monkeypatch):
     proba = LogisticRegression.predict_proba
 

@@ -168,6 +168,7 @@ def test_the_sigmoid_loss_bends_both_ways_and_the_logistic_does_not():
     assert convex("logistic", -6.0, 0.0)
 
 
+@pytest.mark.slow
 def test_the_sigmoid_loss_can_rest_where_it_is_not_least():
     """One far sample draws the weight below zero; a weight above zero would be right about the rest."""
     X, codes = np.array([[-1.0], [-1.0], [1.0], [1.0], [-40.0]]), np.array([0, 0, 1, 1, 1])

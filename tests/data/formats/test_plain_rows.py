@@ -75,6 +75,7 @@ def test_very_many_texts_or_long_numbers_are_left_to_another_reader():
     assert parse_plain(numbers, ",", ["n", "t"], ["n"], ["t"]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_a_table_is_the_same_by_compiled_code_and_by_pyarrow(tmp_path, monkeypatch, delimiter):
     rng = np.random.default_rng(1)

@@ -382,6 +382,7 @@ def by_the_book(text):
     return list(zip(*rows, strict=True))
 
 
+@pytest.mark.slow
 def test_random_tables_read_as_the_csv_module_reads_them(write):
     rng = random.Random(0)
     words = ["x", "a,b", 'say ""hi""', "two\nlines", "", "NA", "1", "-2.5", "é", "1e5", "0x1"]

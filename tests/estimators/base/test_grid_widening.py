@@ -167,6 +167,7 @@ def test_all_kernel_machines_choose_from_the_same_range():
     assert machine.cv_results_["param_gamma"] == gammas
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_search_fold_by_fold_is_that_of_grid_search(sparse):
     X, y = load_iris(return_X_y=True)

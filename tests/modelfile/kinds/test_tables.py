@@ -15,6 +15,7 @@ def dense(found):
     return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["table", "table-two", "table-without-labels"])
 def test_an_encoder_is_read_again_bit_for_bit(name, path):
     model = BY_NAME[name].fitted()

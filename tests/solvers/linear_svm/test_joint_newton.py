@@ -40,6 +40,7 @@ def test_each_boundary_is_that_of_newtons_method_alone(bias_step, weighted, way,
         np.testing.assert_allclose(fit.w, alone.w, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [5, 40, 300])
 def test_threads_and_groups_of_boundaries_do_not_change_the_result(d, monkeypatch):
     samples, Y, price = several(d)

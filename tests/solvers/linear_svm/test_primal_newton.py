@@ -50,6 +50,7 @@ def test_conjugate_gradients_find_what_factoring_finds(loss, bias_step, samples,
     np.testing.assert_allclose(without.w, direct.w, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [np.asarray, csr_array], ids=["dense", "sparse"])
 def test_the_curvature_is_held_once_conjugate_gradients_cost_as_much(samples, monkeypatch):
     X, y = made(7, n=320, d=300)

@@ -102,6 +102,7 @@ def test_biases_of_sparse_weights_sum_to_zero_and_the_objective_is_the_minimum(c
     assert again.objective == pytest.approx(found.objective)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlated", [False, True])
 def test_moments_of_many_features_are_computed_only_if_steps_without_them_do_not_suffice(
     correlated, monkeypatch

@@ -52,6 +52,7 @@ def test_the_minimum_is_that_of_saga_and_certified(k, ratio, sparse):
     assert found.objective <= objective(theirs, X, y, weights, l1, l2) + 1e-7
 
 
+@pytest.mark.slow
 def test_few_samples_agree_with_a_smooth_program_of_scipy():
     X, y = samples(2, d=20)
     X, y = X[:40], y[:40]
@@ -71,6 +72,7 @@ def test_few_samples_agree_with_a_smooth_program_of_scipy():
     assert found.objective <= theirs.fun + 1e-9
 
 
+@pytest.mark.slow
 def test_working_sets_do_not_change_the_minimum(monkeypatch):
     X, y = samples(3, d=80)
     problem = ElasticNetProblem.of(X, y, np.ones(len(y)), n_classes=3, intercept=True)

@@ -54,6 +54,7 @@ def solve_primal(y, weights, k, C):
     return found.fun, scores(found.x)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("C", [0.01, 1.0, 300.0])
 def test_it_finds_the_minimum_that_scipy_finds(k, C):
@@ -125,6 +126,7 @@ def test_float32_kernel_values_give_the_same_probabilities():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [10.0, 1000.0])
 def test_sums_of_float32_values_over_sorted_rows_keep_the_digits_of_the_gap(C):
     rng = np.random.default_rng(0)

@@ -109,6 +109,7 @@ def three_classes(n=600):
     return X, y, tuple(slice(*cut) for cut in np.stack([cuts[:-1], cuts[1:]], axis=1).tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 10], ids=["a tile at once", "rows of tiles"])
 @pytest.mark.parametrize("memory", [10**9, 2_000_000, 700_000, 200_000])
 def test_the_form_of_the_matrix_and_the_threads_change_nothing(memory, few, monkeypatch):
