@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -148,10 +149,19 @@ def until(condition: Any, what: str, seconds: float = SECONDS) -> Any:
 def _below(pid: int) -> list[int]:
     """All processes that a process started, and those that they started."""
     found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
-            found += [child, *_below(child)]
+    with suppress(
+        FileNotFoundError, ProcessLookupError
+    ):  # a thread or a process that has just ended
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, _children(task)):
+                found += [child, *_below(child)]
     return found
+
+
+def _children(task: Path) -> list[str]:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return (task / "children").read_text().split()
+    return []
 
 
 def _resident(pid: int) -> float:

@@ -33,10 +33,9 @@ def load(path: str) -> Callable[..., Any]:
 
 def replace(original: Callable[..., Any], owner: type, target: Target) -> Callable[..., Any]:
     """What replaces a method of scikit-learn; it has the same signature."""
-    if original.__code__.co_filename == __file__:  # a program has put it back after `unpatch`
-        original = vars(original)["__wrapped__"]
-
     inherited = target.name not in vars(owner)
+    if original.__code__.co_filename == __file__:  # a program has put it back after `unpatch`
+        inherited, original = vars(original)["inherited"], vars(original)["__wrapped__"]
 
     def ask(model: Any, *given: Any, **more: Any) -> Any:
         """Call scikit-learn's method: that of a base as it is now, which a program may have replaced."""
@@ -59,6 +58,7 @@ def replace(original: Callable[..., Any], owner: type, target: Target) -> Callab
         count_fallback(target.label, reason)
         return ask(*args, **more)
 
+    vars(replaced)["inherited"] = inherited
     return replaced
 
 

@@ -122,10 +122,10 @@ def pivoted_cholesky(A: Matrix) -> tuple[Matrix, Codes]:
     least = max(n, 10) * TINY * left.max(initial=0.0)
     rank = 0
     while rank < n:
-        panel, places = _panel(A, left, rank, least)
+        panel, positions = _panel(A, left, rank, least)
         begin, rank = rank, rank + len(panel)
-        _reorder(A, order, begin, places)
-        A[begin:rank, begin:] = panel[:, places]
+        _reorder(A, order, begin, positions)
+        A[begin:rank, begin:] = panel[:, positions]
         if len(panel) < PANEL:
             break
         rest = A[begin:rank, rank:]
@@ -141,28 +141,28 @@ def _panel(A: Matrix, left: Vector, begin: int, least: float) -> tuple[Matrix, C
     """The next rows of the factor, in the order of the columns from `begin`, and their new order."""
     left = left[begin:]
     panel = np.empty((min(PANEL, len(left)), len(left)))
-    places, where = np.arange(len(left)), np.arange(len(left))
+    positions, where = np.arange(len(left)), np.arange(len(left))
     for j in range(len(panel)):
         pivot = int(np.argmax(left))
         if not left[pivot] > least:
-            return panel[:j], places
+            return panel[:j], positions
         row = A[begin + pivot, begin:] - panel[:j, pivot] @ panel[:j]
         row /= np.sqrt(left[pivot])
         row[pivot] = np.sqrt(left[pivot])
-        row[places[:j]] = 0.0
+        row[positions[:j]] = 0.0
         panel[j] = row
         left -= row**2
         left[pivot] = -np.inf
-        displaced, hole = places[j], where[pivot]
-        places[[j, hole]] = pivot, displaced
+        displaced, hole = positions[j], where[pivot]
+        positions[[j, hole]] = pivot, displaced
         where[[pivot, displaced]] = j, hole
-    return panel, places
+    return panel, positions
 
 
-def _reorder(A: Matrix, order: Codes, begin: int, places: Codes) -> None:
+def _reorder(A: Matrix, order: Codes, begin: int, positions: Codes) -> None:
     """Bring rows and columns from `begin` into their new order; most stay where they are."""
-    moved = np.flatnonzero(places != np.arange(len(places)))
-    to, source = begin + moved, begin + places[moved]
+    moved = np.flatnonzero(positions != np.arange(len(positions)))
+    to, source = begin + moved, begin + positions[moved]
     A[to] = A[source]
     order[to] = order[source]
     for rows in row_blocks(len(A), ROWS):
