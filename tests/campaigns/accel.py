@@ -94,7 +94,7 @@ class Data:
             return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
         if self.form == "list":
             return X.tolist()
-        return np.asfortranarray(X) if self.form == "fortran" else X.copy()
+        return X.copy(order="F" if self.form == "fortran" else "C")
 
 
 class Dropping(KNeighborsClassifier):
