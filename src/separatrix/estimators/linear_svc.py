@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -298,12 +299,12 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
                 return near.original(spread(fit, part))
             penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
             own = columns if whole else columns[part]
-            for tol in self.tol * np.power(0.1, range(STRICTER)):
-                rule = {**limits, "tol": float(tol)}
-                fit = solve_l1(own, side, price, penalty, seed=seed, **rule)
-                if fit.stop != "tol" or fit.gap <= max(self.tol, GAP):
-                    break
-            fit = spread(fit, part)
+
+            def descend(tol: float) -> LinearFit:
+                rule = {**limits, "tol": tol}
+                return solve_l1(own, side, price, penalty, seed=seed, **rule)
+
+            fit = spread(self._with_small_gap(descend), part)
             return fit._replace(b=constant * fit.b)
 
         def spread(fit: LinearFit, part: Codes) -> LinearFit:
@@ -346,19 +347,17 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             if plan.newton and problem.free:  # only a starting point
                 begin = problem._replace(bias_step=float(problem.samples.squares.mean()) or 1.0)
             passes = min(plan.passes, self.max_iter)
-            start = solve_dual(begin, max_iter=passes, seed=seed, **limits)
-            for share in np.power(0.1, range(1, STRICTER)):
-                left = passes - start.n_iter
-                if (
-                    plan.newton
-                    or start.stop != "tol"
-                    or start.gap <= max(self.tol, GAP)
-                    or left < 1
-                ):
-                    break
-                rule = {**limits, "tol": float(self.tol * share)}
-                again = solve_dual(begin, max_iter=left, seed=seed, start=start.a, **rule)
-                start = again._replace(n_iter=start.n_iter + again.n_iter)
+            last: LinearFit | None = None
+
+            def descend(tol: float) -> LinearFit:
+                nonlocal last
+                met, a = (0, None) if last is None else (last.n_iter, last.a)
+                rule = {**limits, "tol": tol, "max_iter": passes - met}
+                fit = solve_dual(begin, seed=seed, start=a, **rule)
+                last = fit._replace(n_iter=met + fit.n_iter)
+                return last
+
+            start = descend(self.tol) if plan.newton else self._with_small_gap(descend)
             solved = start.stop != "max_iter" and begin is problem
             # a small violation of the dual leaves a large gap where C is large
             solved = solved and (start.stop == "stopped" or start.gap <= max(self.tol, GAP))
@@ -374,6 +373,17 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             met += fit.n_iter
         return fit._replace(n_iter=met)
 
+    def _with_small_gap(self, solve: Callable[[float], Any]) -> Any:
+        """A fit at the first of ever stricter tolerances whose gap is small, or that ends otherwise.
+
+        A small violation leaves a large gap where C is large.
+        """
+        for tol in self.tol * np.power(0.1, range(STRICTER)):
+            fit = solve(float(tol))
+            if fit.stop != "tol" or fit.gap <= max(self.tol, GAP):
+                break
+        return fit
+
     def _solve_together(
         self, train: Training, rng: np.random.Generator, monitor: FitMonitor
     ) -> LinearSolution:
@@ -382,20 +392,19 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
         kept = price > 0
         samples, seed = self._samples(train.X[kept]), int(rng.integers(1, 2**63))
         least = PASSES_TOGETHER if self.max_iter >= USUAL_PASSES else 0
-        for tol in self.tol * np.power(0.1, range(STRICTER)):
-            fit = solve_crammer_singer(
+        fit = self._with_small_gap(
+            lambda tol: solve_crammer_singer(
                 samples,
                 train.y[kept],
                 price[kept],
                 n_classes=len(train.classes),
                 bias_step=self._bias_step,
-                tol=float(tol),
+                tol=tol,
                 max_iter=max(self.max_iter, least),
                 seed=seed,
                 monitor=monitor,
             )
-            if fit.stop != "tol" or fit.gap <= max(self.tol, GAP):
-                break
+        )
         W, b = fit.w.T.copy(), fit.b
         two = len(train.classes) == 2
         if two:

@@ -16,9 +16,7 @@ from separatrix.types import Matrix, Vector
 
 TOLERANCE = 1e-10  # norm of the gradient of each target, over that at 0
 MOST_ITERATIONS = 2000
-SLOWER = (
-    30  # time of an operation on sparse values, over that of one in a product of dense matrices
-)
+SLOWER = 30  # time of an operation on sparse values, over that in a product of matrices
 PRODUCTS = 30  # that estimate the largest eigenvalue
 
 

@@ -154,9 +154,8 @@ class ProblemBatch:
         whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
         total = self.arrays.state[ALPHA, self.span(p)].sum()
         with np.errstate(over="ignore", invalid="ignore"):
-            apart = (
-                4.0 * square > NOT_SEPARABLE * self.scales[p] * total**2
-            )  # false of NaN, an overflow
+            # false of NaN, an overflow
+            apart = 4.0 * square > NOT_SEPARABLE * self.scales[p] * total**2
         if self.nearly_hard[p] and total != 0.0 and not apart:
             self.stop[p] = "not separable" if self.hard[p] else "stalled"
         elif steps >= self.max_iter:
