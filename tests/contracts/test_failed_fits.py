@@ -87,6 +87,7 @@ def interrupted(work, moments):
             continue
         assert number, "no moment was reached"
         assert interruption.calls <= moment, f"{error} at call {moment} went unnoticed"
+        return  # it took fewer calls than when they were counted, and has fitted the model again
 
 
 def moments_of(work, how_many):
@@ -101,6 +102,7 @@ def moments_of(work, how_many):
 
 def check(model, begin, work, how_many):
     """`work` on a model that `begin` fitted changes nothing where it is interrupted."""
+    model = seeded(model)
     with limited_threads(1):
         fitted, again = begin(clone(model)), begin(clone(model))
         before, moments = learned(fitted), moments_of(lambda: work(again), how_many)
@@ -108,13 +110,16 @@ def check(model, begin, work, how_many):
             assert learned(fitted) == before, f"interrupted at call {moment}"
 
 
+def seeded(model):
+    """The same, which takes as many calls each time."""
+    return clone(model).set_params(random_state=0) if "random_state" in model.get_params() else model
+
+
 def model_of(call, **params):
     """The model of a call, with a seed, and few folds."""
     model = make(call)
-    known = model.get_params()
-    params |= {"cv": 2} if "cv" in known else {}
-    params |= {"random_state": 0} if "random_state" in known else {}
-    return model.set_params(**params)
+    params |= {"cv": 2} if "cv" in model.get_params() else {}
+    return seeded(model.set_params(**params))
 
 
 def samples_for(call):
