@@ -112,7 +112,9 @@ def check(model, begin, work, how_many):
 
 def seeded(model):
     """The same, which takes as many calls each time."""
-    return clone(model).set_params(random_state=0) if "random_state" in model.get_params() else model
+    return (
+        clone(model).set_params(random_state=0) if "random_state" in model.get_params() else model
+    )
 
 
 def model_of(call, **params):
