@@ -42,7 +42,7 @@ demo-cluster: install $(VENV)/.has-dask
 workbench: install $(VENV)/.has-workbench
 	$(BIN)/separatrix workbench
 
-# The tests to run after every change: under five minutes on two cores from a clean clone, without torch.
+# The tests to run after every change, without torch: some five minutes on two cores once it is installed.
 test: $(VENV)/.has-test $(VENV)/.compiled
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not slow and not long' $(QUICK)
 
