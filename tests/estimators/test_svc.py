@@ -1,5 +1,3 @@
-import os
-import time
 import warnings
 
 import numpy as np
@@ -364,9 +362,7 @@ def hard_inputs():
 def test_hard_inputs_converge_or_say_what_was_reached(parameters, samples, labels):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        began = time.process_time()
         model = SVC(**parameters).fit(samples, labels)
-    assert time.process_time() - began < 20 * os.cpu_count()
     assert np.isfinite(model.decision_function(samples)).all()
     said = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
     if (model.violation_ > 1e-3).any():

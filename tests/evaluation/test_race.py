@@ -90,10 +90,8 @@ def test_the_worse_ones_are_dropped_on_few_rows_and_the_best_runs_on_all():
 
 
 def test_one_that_takes_too_long_is_stopped_and_named():
-    begun = time.monotonic()
     models = {"sign": Slow(0), "snail": Slow(0, seconds=1000.0)}
     found = compare(models, MANY, SIGN, cv=5, repeats=1, budget=1.5)
-    assert time.monotonic() - begun < 60
     assert list(found.evaluations) == ["sign"]
     assert found.not_tried["snail"].startswith("stopped after ")
     assert str(found).startswith("Not tried: snail (stopped after ")
