@@ -6,7 +6,7 @@ export SEPARATRIX_DATA
 # Many tests start processes: without bytecode each of them would parse the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
-QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators tests/modelfile tests/contracts README.md
+QUICK := tests/solvers tests/kernels tests/estimators tests/contracts README.md
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 BOUNDSCHECK = OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -k 'not triton'
