@@ -6,7 +6,7 @@ export SEPARATRIX_DATA
 # Many tests start processes: without bytecode each of them would parse the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
-QUICK := tests/solvers tests/kernels tests/estimators tests/contracts README.md
+QUICK := tests/kernels tests/estimators tests/contracts README.md
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 BOUNDSCHECK = OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -k 'not triton'
@@ -43,8 +43,9 @@ demo-cluster: install $(VENV)/.has-dask
 workbench: install $(VENV)/.has-workbench
 	$(BIN)/separatrix workbench
 
-# The tests to run after every change, without torch: some five minutes on two cores once it is installed.
-test: $(VENV)/.has-test $(VENV)/.compiled
+# The tests to run after every change, without torch: what users call. Each function is compiled by the first test
+# that needs it.
+test: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not slow and not long' $(QUICK)
 
 # Compiled once, before there are several workers, each of which would compile the same functions.
@@ -54,7 +55,7 @@ $(VENV)/.compiled: | $(VENV)/.has-test
 
 # Everything but the exhaustive runs: linters and types, all tests and examples, Triton's interpreter, the
 # browser, and the compiled code with bounds checks.
-test-full: $(VENV)/.has-test-full lint
+test-full: $(VENV)/.has-test-full $(VENV)/.compiled lint
 	$(BIN)/python -m pytest -n auto -q -m 'not long' --ignore-glob '$(BROWSER)'
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSER)
 	$(BOUNDSCHECK) -m 'not slow and not long' $(COMPILED)
