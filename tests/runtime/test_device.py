@@ -318,3 +318,19 @@ def test_work_runs_on_the_device_that_the_policy_chooses(a_gpu):
     assert run_on(DevicePolicy("SVC", "auto", (X,), large=False), str) == "None"
     assert run_on(DevicePolicy("SVC", "auto", (X,), obstacle="strings"), str) == "None"
     assert run_on(DevicePolicy("SVC", "cuda", (X,)), str) == str(a_gpu)
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_waits_for_an_import_of_triton(tmp_path):
+    cache = tmp_path / "triton" / "runtime" / "cache.py"
+    cache.parent.mkdir(parents=True)
+    for folder in (cache.parent, cache.parent.parent):
+        (folder / "__init__.py").touch()
+    cache.write_text(
+        "import time\nfrom pathlib import Path\ntime.sleep(1)\n"
+        "def triton_key(): Path(__file__).with_suffix('.txt').write_text('done')\n"
+    )
+    ahead = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    ahead += "from separatrix.runtime import device; device._import_triton_ahead()"
+    subprocess.run([sys.executable, "-c", ahead], check=True)
+    assert cache.with_suffix(".txt").read_text() == "done"

@@ -214,7 +214,8 @@ def default_gpu() -> Any:
         raise DeviceError(f"device='cuda' needs torch, which is not installed; {INSTALL}")
     import torch
 
-    _import_triton_ahead()
+    if has_driver():
+        _import_triton_ahead()
     if not torch.cuda.is_available():
         raise DeviceError(
             f"device='cuda' needs a GPU, and torch {torch.__version__} finds none; check `nvidia-smi`, or "
@@ -235,7 +236,8 @@ def default_gpu() -> Any:
 def _import_triton_ahead() -> None:
     """Begin in a thread what Triton does at its first launch: imports, and a hash of its own files.
 
-    It takes about as long as the start of CUDA and the copy of the samples, and runs while they do.
+    It takes about as long as the start of CUDA and the copy of the samples, and runs while they do. A
+    process that ends waits for it: one that left it in the middle of an import would crash.
     """
 
     def work() -> None:
@@ -245,7 +247,7 @@ def _import_triton_ahead() -> None:
             triton_key()
             importlib.import_module("triton.experimental.gluon.nvidia.hopper")
 
-    Thread(target=work, daemon=True).start()
+    Thread(target=work).start()
 
 
 def _has_torch() -> bool:
