@@ -17,13 +17,15 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-# One stamp for each extra: installed again only when pyproject.toml is newer. Tests write the bytecode of what
-# they import: to write that of every module takes as long as the rest of the installation.
+# For tests without the bytecode of every module: they write that of what they import.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter test%,$*),--no-compile)
+
+# One stamp for each extra: installed again only when pyproject.toml is newer.
 $(VENV)/.has-%: pyproject.toml | $(VENV)/bin/python
 ifdef LOCKED
-	$(BIN)/python -m pip install --quiet $(if $(filter test%,$*),--no-compile) --disable-pip-version-check --require-hashes -r requirements/ci.txt
+	$(INSTALL) --require-hashes -r requirements/ci.txt
 endif
-	$(BIN)/python -m pip install --quiet $(if $(filter test%,$*),--no-compile) --disable-pip-version-check --editable '.[$*]'
+	$(INSTALL) --editable '.[$*]'
 	@touch $@
 
 # Compiled once after installation, on all cores, into numba's own cache: there it serves everything that

@@ -72,7 +72,7 @@ def damage(number):
         assert error.__cause__ is None or isinstance(error.__cause__, OSError), error
     else:
         raise AssertionError(f"loaded silently, from {source(own)[0].name}")
-    assert time.process_time() - began < PARSES * longest_parse(), "slow refusal"
+    assert time.process_time() - began < PARSES * usual_parse(), "slow refusal"
 
 
 def _flip(raw, rng):

@@ -376,7 +376,7 @@ else:
     model.set_params(max_iter=2).fit(X, y)
     model.set_params(max_iter=limit)
 begin = time.process_time()
-sum(number * number for number in range(5 * 10**6))  # about a third of a second, to compare with
+sum(number * number for number in range(10**6))  # 0.4 s where the limit was measured
 pace = time.process_time() - begin
 began = []
 
@@ -397,6 +397,6 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_a_fit_soon(call):
     for _ in range(3):  # other programs on the cores make processor time longer
         done = subprocess.check_output([sys.executable, "-c", INTERRUPT, call], timeout=300)
-        if float(done) < 2.0 * os.cpu_count():
+        if float(done) < 1.25 * os.cpu_count():  # half a second there
             return
     pytest.fail(f"took {float(done):.2f} times the loop's processor time to end")
