@@ -41,6 +41,7 @@ class Support:
     coef: Matrix  # shape: (k - 1, s) or (p, s); coefficient times side
     intercept: Vector  # shape: (p,)
     paired: bool
+    weights: Matrix | None = None  # shape: (p, d); of a linear kernel, where the solver found them
 
     @classmethod
     def of(
@@ -110,7 +111,7 @@ class Support:
         """Sums of the support rows of dense samples by the coefficients of each boundary, (p, d)."""
         if not self.paired:
             return np.asarray(self.coef @ Z)
-        W = np.zeros((len(self.intercept), Z.shape[1]))
+        W = np.zeros((len(self.intercept), Z.shape[1]), np.result_type(self.coef, Z))
         for c, numbers in enumerate(_boundary_numbers(len(self.cuts) - 1)):
             own = slice(self.cuts[c], self.cuts[c + 1])
             W[numbers] += self.coef[:, own] @ Z[own]
@@ -147,7 +148,20 @@ def centred_weights(support: Support, vectors: Any) -> tuple[Matrix, Vector]:
     centre = np.zeros(vectors.shape[1])
     if len(vectors) and np.all(np.abs(sums) <= BALANCED * sizes):
         centre = vectors.mean(axis=0, dtype=np.float64)
+    if support.weights is not None:
+        return support.weights, centre
     return support.weighted_sums(vectors - centre), centre
+
+
+def with_weights(support: Support, fits: Sequence[SvmFit], X: Any) -> Support:
+    """The same with the weights that the solver of some fits found, over the samples of the Gram."""
+    found = getattr(fits, "weights", {})
+    if not found:
+        return support
+    W, _ = centred_weights(support, X[support.rows])
+    for p, w in found.items():
+        W[p] = w
+    return replace(support, weights=W)
 
 
 def coefficient_slots(

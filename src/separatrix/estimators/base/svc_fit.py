@@ -12,7 +12,7 @@ import numpy as np
 from separatrix.data.splits import stratified_folds
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.prepare import Training
-from separatrix.estimators.base.support import Support, class_segments
+from separatrix.estimators.base.support import Support, class_segments, with_weights
 from separatrix.estimators.base.svc_certificate import (
     EXACT,
     CertifiedFits,
@@ -206,8 +206,11 @@ def solve_svc(
         data = SolvedData(
             kernel, X, order, goal, scales=options.scales(fits, box), threads=options.threads
         )
-        support = Support.of(fits, k, options.multi_class, segments=segments) if weighted else None
-        return certify_fits(data, gram, fits, support)
+        return certify_fits(data, gram, fits, support_of(fits) if weighted else None)
+
+    def support_of(fits: Sequence[SvmFit]) -> Support:
+        support = Support.of(fits, k, options.multi_class, segments=segments)
+        return with_weights(support, fits, X[order]) if weighted else support
 
     problems = all_boundaries(segments, options.multi_class, [box], device is not None)
     with beside_other_work(device):
@@ -219,7 +222,7 @@ def solve_svc(
             certify,
             monitor,
         )
-        support = Support.of(fits, k, options.multi_class, segments=segments)
+        support = support_of(fits)
         calibration = None
         if options.calibration:
             y = train.y[order]

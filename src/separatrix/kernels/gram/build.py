@@ -16,6 +16,7 @@ from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.callables import callables_in
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram.cached import CachedGram, LazyGram
+from separatrix.kernels.gram.columns import LinearColumns
 from separatrix.kernels.gram.held import HeldGram, reorder
 from separatrix.kernels.gram.sources import ROWS_AT_ONCE, ProductSource, Source, make_source
 from separatrix.kernels.object_kernels import FeatureKernel, as_vectors
@@ -93,12 +94,14 @@ def make_gram(
     )
     # a function of two objects costs more than all that is computed with its values
     costly = kernel.takes != "vectors" and bool(callables_in(kernel))
-    return gram_of(source, budget, segments, hold=hold or costly)
+    gram = gram_of(source, budget, segments, hold=hold or costly)
+    gram.columns = LinearColumns.of(kernel, X, order)
+    return gram
 
 
 def gram_of(
     source: Source, budget: int, segments: tuple[slice, ...] | None, *, hold: bool = True
-) -> Gram:
+) -> HeldGram | LazyGram:
     """The Gram of a source in the form that fits the budget."""
     row = source.n * source.dtype.itemsize
     if hold and row * source.n <= budget:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix.kernels.gram.columns import LinearColumns
 from separatrix.kernels.gram.sources import Source
 from separatrix.runtime.blocks import in_words, rows_that_fit
 from separatrix.types import Codes, Matrix, Vector
@@ -12,6 +13,7 @@ from separatrix.types import Codes, Matrix, Vector
 class LazyGram:
     """A kernel matrix whose values are computed when they are needed and never stored."""
 
+    columns: LinearColumns | None = None  # samples of a linear kernel
     keeps_rows = False
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix.kernels.gram.columns import LinearColumns
 from separatrix.runtime.blocks import in_words, row_blocks
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.types import Codes, Matrix, Vector
@@ -15,6 +16,8 @@ class HeldGram:
     >>> HeldGram(np.eye(3))
     HeldGram(3 x 3, float64, 72 bytes)
     """
+
+    columns: LinearColumns | None = None  # samples of a linear kernel
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.gram.build import gram_of, make_gram
+from separatrix.kernels.gram.columns import LinearColumns
 from separatrix.kernels.gram.held import HeldGram
 from separatrix.kernels.gram.sources import ProductSource, make_source, strips
 from separatrix.kernels.object_kernels import ObjectKernel
@@ -107,7 +108,9 @@ class SharedProducts:
             kernel.apply(K[rows], squares[rows], squares)
 
         in_threads(strip, strips(P), threads=self.threads)
-        return HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
+        gram = HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
+        gram.columns = LinearColumns.of(kernel, self.X, None)
+        return gram
 
     def _grams_on_device(self, kernels: list[Kernel], monitor: FitMonitor | None) -> Iterator[Gram]:
         from separatrix.kernels.gram.device_gram import DeviceSharedProducts  # torch is optional

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.svm.hard_margin import start_hard_margins
 from separatrix.solvers.svm.problem import StoppingRule, SvmFit, SvmProblem
 from separatrix.solvers.svm.smo import solve_on_held, solve_on_rows
 from separatrix.solvers.svm.stacked import StackedProblems
@@ -46,8 +45,7 @@ def solve_svms(
     rule, monitor = StoppingRule.of(tol, stop, max_iter), monitor or FitMonitor()
     if isinstance(gram, HeldMatrix):
         stacked = StackedProblems.of(gram.segments, problems)
-        started = start_hard_margins(gram, stacked, monitor)
-        return solve_on_held(gram, started, rule, monitor, threads)
+        return solve_on_held(gram, stacked, rule, monitor, threads)
     if isinstance(gram, RowMatrix):
         return solve_on_rows(gram, problems, rule, monitor, threads)
     if isinstance(gram, DeviceMatrix):

@@ -21,6 +21,7 @@ from separatrix.solvers.svm.stacked import StackedFits, StackedProblems
 from separatrix.solvers.svm.working_set import (
     ALPHA,
     BOX,
+    COUNT,
     DIAGONAL,
     DUAL,
     ERRORS,
@@ -41,10 +42,14 @@ from separatrix.solvers.svm.working_set import (
     certify,
     set_size,
 )
-from separatrix.types import Codes, Flags, Gram
+from separatrix.types import Codes, Flags, Gram, Vector
 
 NEARLY_HARD = 1e14  # C times the largest k(x, x): more is a hard margin, as far as float64 can tell
 STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
+MOST_STEPS, MOST_STEPS_A_ROW = 10_000_000, 100  # of a problem: LIBSVM warns beyond those
+POLISHING = 10  # steps for each row after another solver has solved a problem
+HANDED_OVER = "handed over"  # value of `stop`: to the interior-point method
+NEVER = int(np.iinfo(np.int64).max)
 
 
 class ProblemBatch:
@@ -67,7 +72,6 @@ class ProblemBatch:
         self.hard = np.isinf(boxes)
         with np.errstate(over="ignore"):
             sizes = boxes * np.maximum(self.scales, np.finfo(float).tiny)
-        self.may_miss_gap = rule.gaps_for(sizes) > rule.gap
         self.max_iter, self.nearly_hard = rule.max_iter, sizes > NEARLY_HARD
         self.largest = int(np.diff(starts).max())
         p = len(problems)
@@ -80,6 +84,9 @@ class ProblemBatch:
             starts, rows, state, run_starts, runs, whole, real, work, self.certificates
         )
         self.stop = np.full(p, "", dtype="U16")
+        self.ends = np.full(p, NEVER)  # steps after which a problem is handed over, or given up
+        self.may_hand_over = np.zeros(p, np.bool_)
+        self.weights: dict[int, Vector] = {}  # of problems whose solver found them
         self._checked, self._dual = np.zeros(p, np.int64), np.full(p, -np.inf)
         self._ticks, self._ticks_of_each = np.zeros(p, np.int64), ticks_of(p)
 
@@ -105,6 +112,39 @@ class ProblemBatch:
         make_all_feasible(self.arrays.starts, unknown, state[Y], state[BOX], state[ALPHA])
         return unknown
 
+    def hand_over_after(self, steps: Codes) -> None:
+        """Let each problem make so many steps; one with NEVER makes LIBSVM's number, and gives up."""
+        most = np.maximum(MOST_STEPS, MOST_STEPS_A_ROW * np.diff(self.arrays.starts))
+        self.may_hand_over = steps != NEVER
+        self.ends = np.where(self.may_hand_over, steps, most)
+        limits = self.arrays.whole[LIMIT]
+        np.minimum(limits, np.maximum(self.ends, 1), out=limits)
+        self.stop[steps == 0] = HANDED_OVER
+
+    def open(self) -> Codes:
+        """Problems that go on."""
+        return np.flatnonzero(self.stop == "")
+
+    def resume(self, p: int) -> None:
+        """Go on with a problem that was handed over, as if no other solver could take it."""
+        self.stop[p], self.may_hand_over[p] = "", False
+        rows = int(np.diff(self.arrays.starts)[p])
+        self.ends[p] = int(self.arrays.whole[STEPS, p]) + max(MOST_STEPS, MOST_STEPS_A_ROW * rows)
+        self._limit(p)
+
+    def polish(self, p: int) -> None:
+        """Allow a problem that is solved but for rounding a few steps."""
+        rows = int(np.diff(self.arrays.starts)[p])
+        self.ends[p] = int(self.arrays.whole[STEPS, p]) + POLISHING * rows
+        self.arrays.whole[COUNT, p] = 0
+        self.arrays.real[TOL, p] = self.tol
+        self._limit(p)
+
+    def _limit(self, p: int) -> None:
+        steps = int(self.arrays.whole[STEPS, p])
+        at_once = steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE
+        self.arrays.whole[LIMIT, p] = min(self.max_iter, at_once, int(self.ends[p]))
+
     def certify(self, chosen: Codes) -> None:
         """Write the certificates of some problems."""
         certify(self.arrays, chosen)
@@ -119,7 +159,9 @@ class ProblemBatch:
         done = reached & (small | (real[VIOLATION, chosen] == 0.0))
         early = chosen[reached & ~done]  # the gap asks for a smaller violation
         real[TOL, early] = 0.5 * real[VIOLATION, early]
-        self.stop[chosen[done]], self.stop[chosen[status == STUCK]] = "tol", "stalled"
+        self.stop[chosen[done]] = "tol"
+        stuck = chosen[status == STUCK]
+        self.stop[stuck] = np.where(self.may_hand_over[stuck], HANDED_OVER, "stalled")
         paused = (status == PAUSED) | (whole[STEPS, chosen] >= whole[LIMIT, chosen])
         for p in chosen[paused & ~reached & (status != STUCK)].tolist():
             self._review_steps(p)
@@ -144,27 +186,28 @@ class ProblemBatch:
             self.certificates,
             self.arrays.whole[STEPS],
             np.where(solved, "tol", np.where(lost, "not separable", self.stop)),
+            self.weights,
         )
 
     def _review_steps(self, p: int) -> None:
         """A problem has made as many steps as it may at once: does it still advance?"""
-        whole, steps = self.arrays.whole, int(self.arrays.whole[STEPS, p])
+        steps = int(self.arrays.whole[STEPS, p])
         self.certify(np.array([p]))
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
-        whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
+        self._limit(p)
         total = self.arrays.state[ALPHA, self.span(p)].sum()
         with np.errstate(over="ignore", invalid="ignore"):
             # false of NaN, an overflow
             apart = 4.0 * square > NOT_SEPARABLE * self.scales[p] * total**2
-        if self.nearly_hard[p] and total != 0.0 and not apart:
+        if self.nearly_hard[p] and not self.may_hand_over[p] and total != 0.0 and not apart:
             self.stop[p] = "not separable" if self.hard[p] else "stalled"
         elif steps >= self.max_iter:
             self.stop[p] = "max_iter"
-        elif self.may_miss_gap[p] and self.certificates[LAST_VIOLATION, p] <= self.tol:
-            self.stop[p] = "tol"
+        elif steps >= self.ends[p]:
+            self.stop[p] = HANDED_OVER if self.may_hand_over[p] else "stalled"
         elif steps - self._checked[p] >= STEPS_PER_CHECK:
             if dual - self._dual[p] <= 1e-13 * abs(dual):  # rounding prevents the tolerance
-                self.stop[p] = "stalled"
+                self.stop[p] = HANDED_OVER if self.may_hand_over[p] else "stalled"
             self._checked[p], self._dual[p] = steps, dual
 
     def _report_progress(self, chosen: Codes, stopped: Flags) -> None:

@@ -22,6 +22,8 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
 Y, BOX, ALPHA, SUM, ERROR, ROOT = range(6)  # rows of what is known of the rows of problems
+LONG = np.longdouble  # of sums that decide: 64 bits of mantissa where the processor has them
+LONG_EPS = float(np.finfo(LONG).eps)
 UPDATES = (
     8.0  # roundings of an error for each change of a coefficient: its kernel values, sums and side
 )
@@ -44,6 +46,7 @@ class Certificate(NamedTuple):
     gaps: Vector  # shape: (p,)
     computed_gaps: Vector  # shape: (p,)
     near: Flags  # shape: (r,); rows whose score matters: the others are certainly where they should be
+    score_errors: Vector  # shape: (p,); the largest of those of the scores, rounding of the violation
 
 
 def certify(
@@ -74,14 +77,14 @@ def certify(
     _certify_problems(
         fits.starts,
         np.stack([fits.y, fits.box, fits.alpha, *scores[:2], scores.roots]),
-        np.stack([scores.intercepts, scores.weight_errors]),
+        np.stack([scores.intercepts, scores.weight_errors, _imbalances(fits, totals)]),
         np.full(p, np.nan) if totals is None else totals,
         np.full(p, np.nan) if scales is None else scales,
         bounds,
         near,
     )
     violations, gaps, computed = _bounds(bounds)
-    return Certificate(violations, gaps, computed, near)
+    return Certificate(violations, gaps, computed, near, _largest_errors(fits, scores))
 
 
 @njit(cache=True, nogil=True)
@@ -123,8 +126,8 @@ def _violation(rows: Matrix, scale: float) -> float:
 def _gap(rows: Matrix, problem: Vector, total: float, rounding: float, near: Flags) -> float:
     """The relative gap with errors of scores times `rounding`; `near` are rows that have a term."""
     n, one_class = rows.shape[1], total == total
-    bias, weight_error = problem
-    terms = sizes = square = loss = off = balance = weight = products = 0.0
+    bias, weight_error, wrong = problem
+    terms = sizes = square = loss = off = weight = products = 0.0
     longest = farthest = largest = root = 0.0
     hard = False
     for i in range(n):
@@ -136,7 +139,6 @@ def _gap(rows: Matrix, problem: Vector, total: float, rounding: float, near: Fla
             continue
         root = max(root, rows[ROOT, i])
         square += a * y * product
-        balance += a if one_class else a * y
         weight += a
         products += a * abs(short)
         off += a * error
@@ -160,7 +162,6 @@ def _gap(rows: Matrix, problem: Vector, total: float, rounding: float, near: Fla
                 off += box * error
         terms += term
         sizes += abs(term)
-    wrong = abs(balance - total if one_class else balance) + 2.0 * n * EPS * weight
     moved = wrong * root + weight_error
     primal = 0.5 * square + loss
     gap = terms + 2.0 * n * EPS * sizes + wrong * max(farthest, largest) + 0.5 * moved * moved
@@ -174,6 +175,19 @@ def _gap(rows: Matrix, problem: Vector, total: float, rounding: float, near: Fla
         gap, primal = gap + more, primal + more
     size = max(abs(primal) - off - n * EPS * (weight + abs(primal)), 1.0)
     return gap / size if size < np.inf else np.inf
+
+
+def _imbalances(fits: StackedFits, totals: Vector | None) -> Vector:
+    """|sum_i a_i y_i| of each problem at most, or of sum_i a_i less its total, (p,)."""
+    begin, sizes = fits.starts[:-1], np.diff(fits.starts)
+    sums = np.add.reduceat(fits.alpha.astype(LONG) * fits.y, begin)
+    off = np.abs(sums if totals is None else sums - totals)
+    return np.asarray(off + (sizes + 2) * LONG_EPS * np.add.reduceat(fits.alpha, begin), np.float64)
+
+
+def _largest_errors(fits: StackedFits, scores: KnownScores) -> Vector:
+    """The largest error of a score that a coefficient depends on, (p,)."""
+    return np.asarray(np.maximum.reduceat(np.where(fits.box > 0.0, scores.errors, 0.0), fits.starts[:-1]))
 
 
 def _bounds(values: Vector) -> Vector:

@@ -105,7 +105,7 @@ def solve_nu_svms(
     else:
         raise TypeError(f"a Gram matrix must be held or by rows; got {gram!r}")
     with blas_on_one_thread():
-        begin(batch, fetch, capacity)
+        begin(batch, fetch, capacity, batch.warm_starts())
         batch.measure()
         run_together(gram, fetch, batch, capacity, threads, NuWorkingSet)
     return batch.results()
@@ -171,7 +171,6 @@ class NuBatch(ProblemBatch):
     ) -> None:
         super().__init__(gram, problems, rule, monitor)
         self.gaps = np.minimum(self.gaps, LARGEST_FINITE)  # an infinite one has no certain r yet
-        self.gaps[self.may_miss_gap] = np.inf
         self.arrays.real[LARGEST_GAP] = self.gaps
         p = len(problems)
         self.one_sided = np.array([not (problem.sides < 0).any() for problem in problems])

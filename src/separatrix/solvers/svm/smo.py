@@ -23,6 +23,7 @@ from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.svm.batch import ProblemBatch
 from separatrix.solvers.svm.problem import StoppingRule, SvmFit, SvmProblem
+from separatrix.solvers.svm.takeover import steps_before, take_over
 from separatrix.solvers.svm.working_set import (
     ALPHA,
     ERRORS,
@@ -104,12 +105,17 @@ def solve_on_held(
     n, fetch = gram.shape[0], fetch_held(gram)
     batch = ProblemBatch(gram, problems, rule, monitor)
     threads = worthwhile_threads(batch, threads)
-    _begin_on_held(gram, batch, threads)
-    if len(problems) < FEW_PROBLEMS and batch.largest >= LARGE_PROBLEM:
-        run_together(gram, fetch, batch, n, threads)
-        return batch.results()
-
+    _begin_on_held(gram, batch, threads, batch.warm_starts())
     short = _values(batch) <= SHORT
+
+    def solve() -> None:
+        if len(problems) < FEW_PROBLEMS and batch.largest >= LARGE_PROBLEM:
+            run_together(gram, fetch, batch, n, threads)
+            return
+        shares = _shares(batch, SHARES * threads if threads > 1 else 1)
+        in_threads(run, shares, threads=threads, monitor=monitor)
+        if short:
+            batch.review(batch.open())
 
     def run(chosen: Codes) -> None:
         scratch = Scratch.of(batch.arrays.work.shape[1], batch.largest)
@@ -119,10 +125,7 @@ def solve_on_held(
                 return  # all problems are reviewed at once
             chosen = batch.review(chosen)
 
-    shares = _shares(batch, SHARES * threads if threads > 1 else 1)
-    in_threads(run, shares, threads=threads, monitor=monitor)
-    if short:
-        batch.review(np.flatnonzero(batch.stop == ""))
+    _finish(gram, batch, solve, lambda chosen: _begin_on_held(gram, batch, threads, chosen), threads)
     return batch.results()
 
 
@@ -136,8 +139,16 @@ def solve_on_rows(
     """Solve every problem over a matrix that computes its rows when they are fetched."""
     batch, fetch = ProblemBatch(gram, problems, rule, monitor), fetch_computed(gram)
     with blas_on_one_thread():
-        begin(batch, fetch, gram.capacity)
-        run_together(gram, fetch, batch, gram.capacity, worthwhile_threads(batch, threads))
+        begin(batch, fetch, gram.capacity, batch.warm_starts())
+        _finish(
+            gram,
+            batch,
+            lambda: run_together(
+                gram, fetch, batch, gram.capacity, worthwhile_threads(batch, threads)
+            ),
+            lambda chosen: begin(batch, fetch, gram.capacity, chosen),
+            threads,
+        )
     return batch.results()
 
 
@@ -165,9 +176,24 @@ def fetch_computed(gram: RowMatrix) -> FetchRows:
     return fetch
 
 
-def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
-    """Set the initial coefficients of problems that have some, and their errors."""
-    for p in batch.warm_starts().tolist():
+def _finish(
+    gram: Gram,
+    batch: ProblemBatch,
+    solve: Callable[[], None],
+    rescore: Callable[[Codes], None],
+    threads: int,
+) -> None:
+    """Solve all problems: those of too many steps by the interior-point method."""
+    sizes, hard = np.diff(batch.arrays.starts), batch.hard
+    batch.hand_over_after(steps_before(gram, sizes, batch.arrays.work.shape[1], hard))
+    solve()
+    if take_over(gram, batch, rescore, threads):
+        solve()
+
+
+def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int, chosen: Codes) -> None:
+    """Compute the errors of some problems from their coefficients."""
+    for p in chosen.tolist():
         first, alpha = batch.arrays.starts[p], batch.arrays.state[ALPHA, batch.span(p)]
         support = np.flatnonzero(alpha)
         for part in row_blocks(len(support), capacity):
@@ -180,15 +206,14 @@ def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
                 _update(batch, p, change, stored, *piece)
 
 
-def _begin_on_held(gram: HeldMatrix, batch: ProblemBatch, threads: int) -> None:
+def _begin_on_held(gram: HeldMatrix, batch: ProblemBatch, threads: int, chosen: Codes) -> None:
     """`begin` over a matrix in memory."""
-    warm = batch.warm_starts()
 
     def run(chosen: Codes) -> None:
         size = batch.largest + 3
         begin_problems(gram.matrix, batch.arrays, chosen, np.zeros(size, np.int64), np.zeros(size))
 
-    in_threads(run, np.array_split(warm, threads) if len(warm) else (), threads=threads)
+    in_threads(run, np.array_split(chosen, threads) if len(chosen) else (), threads=threads)
 
 
 def _values(batch: ProblemBatch) -> int:
@@ -212,6 +237,7 @@ def _shares(batch: ProblemBatch, count: int) -> Iterator[Codes]:
     work = np.cumsum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)[order])
     edges = np.searchsorted(work, work[-1] * np.arange(1, count) / count) + 1
     for part in np.split(order, edges):
+        part = part[batch.stop[part] == ""]
         if len(part):
             yield part
 
@@ -337,7 +363,9 @@ def run_together(
     kind: type[WorkingSet] = WorkingSet,
 ) -> None:
     """Advance all problems round by round, as many at a time as fit in memory."""
-    everything = range(len(batch.problems))
+    everything = batch.open().tolist()
+    if not everything:
+        return
     uses = Counter(segment for p in everything for segment, _, _ in batch.segments(p))
     most = capacity // max(uses.values())
     sets = [kind(batch, p, capacity, most, gram.dtype) for p in everything]

@@ -178,8 +178,10 @@ class StackedFits(Sequence[SvmFit]):
         certificates: Matrix,  # shape: (6, p); as those of a batch
         steps: Codes,  # shape: (p,)
         stops: Any,  # shape: (p,); texts
+        weights: dict[int, Vector] | None = None,  # (d,) of those problems whose solver found them
     ) -> None:
         self.starts, self.certificates, self.steps, self.stops = starts, certificates, steps, stops
+        self.weights = weights or {}
         self.rows, self.y, self.box, self.alpha, self.errors = self._by_row = by_row
 
     @classmethod
@@ -208,24 +210,29 @@ class StackedFits(Sequence[SvmFit]):
         """A value of each problem, (p,), for each of its rows, (r,)."""
         return np.repeat(values, np.diff(self.starts))
 
+    def _with(self, **changes: Any) -> StackedFits:
+        names = ("starts", "certificates", "steps", "stops", "weights")
+        same = {name: getattr(self, name) for name in names}
+        return StackedFits(**{**same, "by_row": self._by_row, **changes})
+
     def with_rows(self, rows: Codes) -> StackedFits:
         """The same fits with other numbers of their rows, (r,)."""
         by_row = rows, *self._by_row[1:]
-        return StackedFits(self.starts, by_row, self.certificates, self.steps, self.stops)
+        return self._with(by_row=by_row)
 
     def with_steps(self, steps: Codes) -> StackedFits:
         """The same fits with other numbers of steps, (p,)."""
-        return StackedFits(self.starts, self._by_row, self.certificates, steps, self.stops)
+        return self._with(steps=steps)
 
     def with_errors(self, errors: Vector) -> StackedFits:
         """The same fits with other errors of their rows, (r,)."""
         by_row = *self._by_row[:4], errors
-        return StackedFits(self.starts, by_row, self.certificates, self.steps, self.stops)
+        return self._with(by_row=by_row)
 
     def with_certificates(self, violations: Vector, gaps: Vector, stops: Any) -> StackedFits:
         """The same fits with other violations, gaps and stops, each (p,)."""
         numbers = np.array([*self.certificates[:4], violations, gaps])
-        return StackedFits(self.starts, self._by_row, numbers, self.steps, stops)
+        return self._with(certificates=numbers, stops=stops)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -244,6 +251,7 @@ class StackedFits(Sequence[SvmFit]):
                 self.certificates[:, index],
                 self.steps[index],
                 self.stops[index],
+                {p - chosen.start: w for p, w in self.weights.items() if p in chosen},
             )
         p = range(len(self))[index]
         own = slice(self.starts[p], self.starts[p + 1])
