@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +126,8 @@ def solve_on_held(
                 return  # all problems are reviewed at once
             chosen = batch.review(chosen)
 
-    _finish(gram, batch, solve, lambda chosen: _begin_on_held(gram, batch, threads, chosen), threads)
+    rescore = partial(_begin_on_held, gram, batch, threads)
+    _finish(gram, batch, solve, rescore, threads, batch.arrays.work.shape[1])
     return batch.results()
 
 
@@ -146,8 +148,9 @@ def solve_on_rows(
             lambda: run_together(
                 gram, fetch, batch, gram.capacity, worthwhile_threads(batch, threads)
             ),
-            lambda chosen: begin(batch, fetch, gram.capacity, chosen),
+            partial(begin, batch, fetch, gram.capacity),
             threads,
+            LARGEST_SET,
         )
     return batch.results()
 
@@ -182,10 +185,10 @@ def _finish(
     solve: Callable[[], None],
     rescore: Callable[[Codes], None],
     threads: int,
+    set_size: int,
 ) -> None:
     """Solve all problems: those of too many steps by the interior-point method."""
-    sizes, hard = np.diff(batch.arrays.starts), batch.hard
-    batch.hand_over_after(steps_before(gram, sizes, batch.arrays.work.shape[1], hard))
+    batch.hand_over_after(steps_before(gram, np.diff(batch.arrays.starts), set_size, batch.hard))
     solve()
     if take_over(gram, batch, rescore, threads):
         solve()

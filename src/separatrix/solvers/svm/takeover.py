@@ -31,6 +31,7 @@ from separatrix.types import Codes, Gram, Matrix, Vector
 
 NEWTON_STEPS = 25  # that a problem takes, about
 BLAS_SPEED = 4  # multiply-adds of a matrix product in the time of one of a step on two rows
+RANK = 0.2  # of a kernel matrix, as a share of its rows: those of raw columns are often lower
 ROW_WORK = 20  # multiply-adds of a row in a Newton step beside those of the product
 FEWEST_STEPS = 50_000  # before a problem is handed over: they take a few milliseconds
 AT_ONCE = 80.0  # times more rows than columns: fewer operations than the kernel rows of all problems need
@@ -57,8 +58,8 @@ def steps_before(gram: Gram, sizes: Codes, set_size: int, hard: Any) -> Codes:
     d = _width(gram)
     linear = 2.0 * d <= n
     with np.errstate(over="ignore", invalid="ignore"):
-        work = NEWTON_STEPS * np.where(linear, n * d * (d + ROW_WORK), n**3 / 6.0)
-    steps = np.maximum(work / (BLAS_SPEED * 4.0 * set_size), FEWEST_STEPS)
+        work = NEWTON_STEPS * np.where(linear, n * d * (d + ROW_WORK), n * (RANK * n) ** 2)
+    steps = np.maximum(work / (BLAS_SPEED * 4.0 * np.minimum(n, set_size)), FEWEST_STEPS)
     steps[linear & (n > AT_ONCE * (d + ROW_WORK))] = 0.0
     steps[hard & (linear | (n <= LARGEST_MATRIX))] = 0.0
     steps[~linear & (n > LARGEST_MATRIX)] = np.inf
