@@ -156,11 +156,12 @@ class _ValueCertifier:
             np.zeros(len(fits)),
         )
         found = certify(fits, scores, totals=data.totals, scales=data.scales)
-        missed = data.goal.missed(found)
-        if missed.any():
-            scores = self._refined(fits, scores, found.near & fits.of_rows(missed))
-            found = certify(fits, scores, totals=data.totals, scales=data.scales)
-            fits = fits.with_errors(scores.sums - fits.y)
+        for wanted in (found.near, fits.box > 0.0):  # first the rows that matter most
+            missed = data.goal.missed(found)
+            if missed.any():
+                scores = self._refined(fits, scores, wanted & fits.of_rows(missed))
+                found = certify(fits, scores, totals=data.totals, scales=data.scales)
+                fits = fits.with_errors(scores.sums - fits.y)
         return _with_certificate(data, fits, found), fits.intercepts
 
     def _errors(self, bounds: ValueErrors, fits: StackedFits, roots: Vector) -> Vector:
@@ -185,7 +186,8 @@ class _ValueCertifier:
             double, values = ValueErrors.of_differences(self.data.X), self._differences(union)
         else:
             values = self._float64_values(union)
-        sizes = (np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1]) + 8) * EPS
+        sizes = np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1])
+        sizes = 4.0 * EPS + (sizes + 8.0) * LONG_EPS
         bounds = self._errors(double, fits, scores.roots)
         bounds += fits.of_rows(sizes) * weighted_roots(fits, scores.roots)
         index = np.zeros(int(union[-1]) + 1, np.int64)
@@ -202,7 +204,7 @@ class _ValueCertifier:
         def compute(part: tuple[Codes, Codes]) -> None:
             near, support = part
             K = values(index[fits.rows[near]], index[fits.rows[support]])
-            sums[near] = K @ (fits.alpha[support] * fits.y[support])
+            sums[near] = K.astype(LONG) @ (fits.alpha[support] * fits.y[support])
             errors[near] = bounds[near]
 
         with blas_on_one_thread():

@@ -37,4 +37,4 @@ class LinearColumns:
         """Some rows, (rows, d)."""
         chosen = self.X[rows if self.order is None else self.order[rows]]
         dense = chosen.toarray() if issparse(chosen) else chosen
-        return np.asarray(dense, dtype=np.float64) - self.centre
+        return np.asarray(np.subtract(dense, self.centre, dtype=np.float64))

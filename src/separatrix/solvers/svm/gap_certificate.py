@@ -46,7 +46,9 @@ class Certificate(NamedTuple):
     gaps: Vector  # shape: (p,)
     computed_gaps: Vector  # shape: (p,)
     near: Flags  # shape: (r,); rows whose score matters: the others are certainly where they should be
-    score_errors: Vector  # shape: (p,); the largest of those of the scores, rounding of the violation
+    score_errors: (
+        Vector  # shape: (p,); the largest of those of the scores, rounding of the violation
+    )
 
 
 def certify(
@@ -187,7 +189,9 @@ def _imbalances(fits: StackedFits, totals: Vector | None) -> Vector:
 
 def _largest_errors(fits: StackedFits, scores: KnownScores) -> Vector:
     """The largest error of a score that a coefficient depends on, (p,)."""
-    return np.asarray(np.maximum.reduceat(np.where(fits.box > 0.0, scores.errors, 0.0), fits.starts[:-1]))
+    return np.asarray(
+        np.maximum.reduceat(np.where(fits.box > 0.0, scores.errors, 0.0), fits.starts[:-1])
+    )
 
 
 def _bounds(values: Vector) -> Vector:

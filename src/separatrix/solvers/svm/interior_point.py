@@ -1,8 +1,9 @@
-"""Support vector problems by an interior-point method: some 10 to 60 Newton steps, however columns are scaled.
+"""Support vector problems by an interior-point method: some 10 to 60 Newton steps, however scaled.
 
-Working sets need a number of steps that grows with C and with the spread of the columns' scales, without a
-useful limit. A Newton step on all rows at once costs n d^2 over d columns, or n^3 / 3 over a kernel matrix,
-but the number of steps hardly depends on either.
+Working sets need a number of steps that grows with C and with the spread of the columns' scales, without
+a useful limit. A Newton step on all rows at once costs n d^2 over d columns, or n^3 / 3 over a kernel
+matrix, but the number of steps hardly depends on either. Weights are variables of their own: computed from
+large coefficients they would lose all digits. Columns, and the matrix of a step, get a unit diagonal.
 
 References: Mehrotra, On the Implementation of a Primal-Dual Interior Point Method, SIAM J. Optim. 2 (1992);
 Fine and Scheinberg, Efficient SVM Training Using Low-Rank Kernel Representations, JMLR 2 (2001); Ferris and
@@ -19,115 +20,180 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm.problem import NOT_SEPARABLE
-from separatrix.types import Matrix, Vector
+from separatrix.types import Flags, Matrix, Vector
 
 MAX_STEPS = 100
-GAP = 1e-10  # relative; the solution is the best point on the way there
-FEASIBLE = 1e-6  # of the sum of coefficients: more off their totals are no dual point
+GAP = 1e-10  # relative, at which a problem is solved
+CLOSE, PATIENCE = 1e-3, 8  # from this gap on, so many steps without a smaller one are the end
 LOST = 1e6  # times the smallest gap: rounding has taken over
-PATIENCE = 8  # steps without a smaller gap
+FEASIBLE = (
+    1e-6  # of the sum of coefficients: with sums farther from the given ones there is no dual value
+)
 INSIDE = 0.9  # share of the way to the nearest bound
-NUGGET = 1e-15  # first addition to the scaled diagonal of a matrix that rounding has made indefinite
-START = 0.25  # of an upper bound: the first coefficients
+START = (
+    0.25  # share of an upper bound, and at least of the way to either bound: the first coefficients
+)
+NUGGET = 1e-15  # first addition to the unit diagonal of a matrix that rounding has made indefinite
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class BoxProblem(NamedTuple):
     """A support vector problem over r rows, all with an upper bound above 0."""
 
     box: Vector  # shape: (r,); may be infinite
-    sides: Matrix  # shape: (r, m); E, a column for each sum of coefficients that is given
+    sides: Matrix  # shape: (r, m); E, a column of signs for each sum of coefficients that is given
     totals: Vector  # shape: (m,); those sums
-    margin: float  # wanted: 1, or 0 of nu machines
+    margin: float  # wanted: 1, or 0 where the levels are part of the objective, as in nu machines
 
 
 class BoxFit(NamedTuple):
-    """Where the interior-point method stopped: the best point that it met."""
+    """The best point that the interior-point method met."""
 
     alpha: Vector  # shape: (r,); strictly between the bounds
-    levels: Vector  # shape: (m,); multipliers of the given sums: intercepts
-    w: Vector  # shape: (d,); weights of the columns; empty over a kernel matrix
+    levels: Vector  # shape: (m,); multipliers of the given sums, as the intercept
+    weights: Vector  # shape: (d,); of the scaled columns; empty over a kernel matrix
     margins: Vector  # shape: (r,); V w + E levels
-    gap: float  # relative; infinite where no point was a dual one
+    gap: float  # relative; infinite if no point had a dual value
     n_iter: int
-    bounded: bool = True  # False: no hyperplane separates the classes as a hard margin asks for
+    bounded: (
+        bool  # False: no hyperplane separates the classes, which upper bounds of infinity ask for
+    )
 
 
 class NewtonSystem(Protocol):
-    """The linear system of a step, factorised for the weights of the rows."""
+    """The linear system of a step, factorised."""
 
-    def solve(self, rows: Vector, weights: Vector, totals: Vector) -> tuple[Vector, ...]:
-        """Changes of coefficients, margins without levels, weights and levels for a right-hand side."""
+    def solve(self, rows: Vector, residual: Vector, sums: Vector) -> tuple[Vector, Vector, Vector]:
+        """Changes of coefficients, weights and levels.
+
+        `rows` are what coefficients and margins miss of each row, `residual` and `sums` what weights and
+        given sums miss.
+        """
         ...
 
 
 class Quadratic(Protocol):
-    """The quadratic term 1/2 |w|^2, w = V'a, of a problem."""
+    """The quadratic term 1/2 |w|^2 with w = V'a."""
 
-    def products(self, alpha: Vector) -> Vector:
-        """V'a in the scale of the weights."""
+    largest: float  # of the diagonal of V V'
+
+    def weights(self, alpha: Vector) -> Vector:
+        """w = V'a, in the scale of the weights."""
         ...
 
-    def square(self, w: Vector, alpha: Vector) -> tuple[float, float]:
-        """|w|^2 at the weights and at the coefficients."""
+    def scores(self, weights: Vector, alpha: Vector) -> Vector:
+        """V w, (r,)."""
+        ...
+
+    def residual(self, weights: Vector, alpha: Vector) -> Vector:
+        """What w = V'a misses."""
+        ...
+
+    def squares(self, weights: Vector, alpha: Vector, scores: Vector) -> tuple[float, float]:
+        """|w|^2 and |V'a|^2."""
+        ...
+
+    def newton(self, precisions: Vector) -> NewtonSystem:
+        """The system of a step with these weights of the rows."""
         ...
 
 
 class Columns:
-    """V as columns, each divided by its root mean square: w = v / scale."""
+    """V as columns, each divided by its root mean square."""
 
     def __init__(self, V: Matrix, sides: Matrix) -> None:
         self.largest = float(np.einsum("ij,ij->i", V, V).max())
-        self.scale = np.sqrt(np.einsum("ij,ij->j", V, V) / len(V))
-        self.scale[self.scale == 0.0] = 1.0
-        self.V, self.E, self.ridge = V / self.scale, sides, self.scale**-2.0
-        self.A = np.concatenate([self.V, self.E], axis=1)
+        scale = np.sqrt(np.einsum("ij,ij->j", V, V) / len(V))
+        self.scale = np.where(scale > 0.0, scale, 1.0)
+        self.ridge = self.scale**-2.0
+        self.with_sides = np.concatenate([V / self.scale, sides], axis=1)
+        self.V = self.with_sides[:, : V.shape[1]]
 
-    def start(self) -> tuple[Vector, Vector]:
-        """Weights and margins to begin with."""
-        return np.zeros(self.V.shape[1]), np.zeros(len(self.V))
+    def weights(self, alpha: Vector) -> Vector:
+        return np.asarray((self.V.T @ alpha) / self.ridge)
 
-    def residual(self, v: Vector, alpha: Vector) -> Vector:
-        """Of the condition w = V'a."""
-        return np.asarray(self.V.T @ alpha - self.ridge * v)
+    def scores(self, weights: Vector, alpha: Vector) -> Vector:
+        return np.asarray(self.V @ weights)
 
-    def scores(self, v: Vector, alpha: Vector) -> Vector:
-        """V w."""
-        return np.asarray(self.V @ v)
+    def residual(self, weights: Vector, alpha: Vector) -> Vector:
+        return np.asarray(self.V.T @ alpha - self.ridge * weights)
 
-    def squares(self, v: Vector, f: Vector, alpha: Vector) -> tuple[float, float]:
-        """|w|^2 and |V'a|^2."""
-        Va = self.V.T @ alpha
-        return float((self.ridge * v) @ v), float((Va / self.ridge) @ Va)
+    def squares(self, weights: Vector, alpha: Vector, scores: Vector) -> tuple[float, float]:
+        own = self.V.T @ alpha
+        return float((self.ridge * weights) @ weights), float((own / self.ridge) @ own)
 
-    def newton(self, weight: Vector) -> Any:
-        """The system for weights of the rows: (V'WV + R) dv + V'WE db, E'WV dv + E'WE db."""
-        d = self.V.shape[1]
-        K = self.A.T @ (self.A * weight[:, None])
+    def newton(self, precisions: Vector) -> NewtonSystem:
+        """That of the weights and levels, of order d + m."""
+        A = self.with_sides
+        K = A.T @ (A * precisions[:, None])
+        d = len(self.ridge)
         K[range(d), range(d)] += self.ridge
-        return _ColumnsNewton(self, weight, Factor.of(K))
+        return _ColumnsSystem(self, precisions, ScaledFactor.of(K))
 
 
-class Factor(NamedTuple):
-    """A Cholesky factor of a matrix scaled to a unit diagonal, and the matrix for refinement."""
+class KernelMatrix:
+    """V V' as a matrix of kernel values, Q_ij = y_i y_j K_ij."""
+
+    def __init__(self, Q: Matrix, sides: Matrix) -> None:
+        self.Q, self.sides, self.largest = Q, sides, float(Q.diagonal().max())
+
+    def weights(self, alpha: Vector) -> Vector:
+        return np.empty(0)
+
+    def scores(self, weights: Vector, alpha: Vector) -> Vector:
+        return np.asarray(self.Q @ alpha)
+
+    def residual(self, weights: Vector, alpha: Vector) -> Vector:
+        return weights
+
+    def squares(self, weights: Vector, alpha: Vector, scores: Vector) -> tuple[float, float]:
+        square = float(alpha @ scores)
+        return square, square
+
+    def newton(self, precisions: Vector) -> NewtonSystem:
+        """That of the coefficients, of order r."""
+        K = self.Q.copy()
+        K[np.diag_indices_from(K)] += 1.0 / precisions
+        factor = ScaledFactor.of(K)
+        return _KernelSystem(self, factor, factor.solve(self.sides))
+
+
+def low_rank(K: Matrix) -> Matrix | None:
+    """G with G G' = K up to rounding, (r, rank); None if its rank is above half of its rows.
+
+    >>> low_rank(np.ones((4, 4))).tolist()
+    [[1.0], [1.0], [1.0], [1.0]]
+    """
+    L, pivots, rank, _ = lapack.dpstrf(K, lower=1)
+    if 2 * rank > len(K):
+        return None
+    G = np.empty((len(K), rank))
+    G[pivots - 1] = np.tril(L[:, :rank])
+    return G
+
+
+class ScaledFactor(NamedTuple):
+    """A matrix, the scale that gives it a unit diagonal, and the Cholesky factor of the scaled one."""
 
     K: Matrix
     scale: Vector
     factor: Any
 
     @classmethod
-    def of(cls, K: Matrix) -> Factor:
-        """Factorise; a nugget is added where rounding has made the matrix indefinite."""
-        scale = 1.0 / np.sqrt(np.maximum(K.diagonal(), np.finfo(float).tiny))
-        scaled, nugget = K * scale[:, None] * scale, 0.0
+    def of(cls, K: Matrix) -> ScaledFactor:
+        """Factorise; a matrix that rounding has made indefinite gets a nugget, as small as works."""
+        scale = 1.0 / np.sqrt(np.maximum(K.diagonal(), TINY))
+        scaled, nugget = K * scale[:, None], 0.0
+        scaled *= scale
         while True:
             try:
                 return cls(K, scale, cho_factor(scaled, lower=True, check_finite=False))
             except np.linalg.LinAlgError:
                 more = max(100.0 * nugget, NUGGET)
+                if not more < 1.0:
+                    raise
                 scaled[np.diag_indices_from(scaled)] += more - nugget
                 nugget = more
-                if not nugget < 1.0:
-                    raise
 
     def solve(self, right: Any) -> Any:
         """Solve with one step of refinement."""
@@ -135,205 +201,184 @@ class Factor(NamedTuple):
         return z + self._solve(right - self.K @ z)
 
     def _solve(self, right: Any) -> Any:
-        scale = self.scale if right.ndim == 1 else self.scale[:, None]
+        scale = self.scale.reshape((-1,) + (1,) * (right.ndim - 1))
         return scale * cho_solve(self.factor, scale * right, check_finite=False)
 
 
-class _ColumnsNewton(NamedTuple):
+class _ColumnsSystem(NamedTuple):
     columns: Columns
-    weight: Vector
-    factor: Factor
+    precisions: Vector
+    factor: ScaledFactor
 
-    def solve(self, rows: Vector, residual: Vector, totals: Vector) -> tuple[Vector, ...]:
-        columns, d = self.columns, len(residual)
-        right = columns.A.T @ (self.weight * rows)
+    def solve(self, rows: Vector, residual: Vector, sums: Vector) -> tuple[Vector, Vector, Vector]:
+        A, d = self.columns.with_sides, len(residual)
+        right = A.T @ (self.precisions * rows)
         right[:d] += residual
-        right[d:] -= totals
-        z = self.factor.solve(right)
-        dv, db = z[:d], z[d:]
-        df = columns.V @ dv
-        da = self.weight * (rows - df - columns.E @ db)
-        return da, df, dv, db
+        right[d:] -= sums
+        change = self.factor.solve(right)
+        return self.precisions * (rows - A @ change), change[:d], change[d:]
 
 
-class KernelMatrix:
-    """V V' as a matrix, Q_ij = y_i y_j K_ij."""
-
-    def __init__(self, Q: Matrix, sides: Matrix) -> None:
-        self.Q, self.E, self.largest = Q, sides, float(Q.diagonal().max())
-
-    def start(self) -> tuple[Vector, Vector]:
-        return np.zeros(0), np.zeros(len(self.Q))
-
-    def residual(self, v: Vector, alpha: Vector) -> Vector:
-        return v
-
-    def scores(self, v: Vector, alpha: Vector) -> Vector:
-        return np.asarray(self.Q @ alpha)
-
-    def squares(self, v: Vector, f: Vector, alpha: Vector) -> tuple[float, float]:
-        square = float(alpha @ f)
-        return square, square
-
-    def newton(self, weight: Vector) -> Any:
-        K = self.Q.copy()
-        K[np.diag_indices_from(K)] += 1.0 / weight
-        factor = Factor.of(K)
-        Z = factor.solve(self.E)
-        return _KernelNewton(self, factor, Z)
-
-
-def low_rank(K: Matrix) -> Matrix | None:
-    """G with G G' = K up to rounding, (r, rank); None if its rank is no smaller than half of its rows."""
-    n = len(K)
-    L, pivots, rank, _ = lapack.dpstrf(K, lower=1)
-    if 2 * rank > n:
-        return None
-    G = np.empty((n, rank))
-    G[pivots - 1] = np.tril(L)[:, :rank]
-    return G
-
-
-class _KernelNewton(NamedTuple):
+class _KernelSystem(NamedTuple):
     matrix: KernelMatrix
-    factor: Factor
-    Z: Matrix
+    factor: ScaledFactor
+    solved_sides: Matrix  # shape: (r, m)
 
-    def solve(self, rows: Vector, residual: Vector, totals: Vector) -> tuple[Vector, ...]:
-        z, E = self.factor.solve(rows), self.matrix.E
-        db = np.linalg.solve(E.T @ self.Z, E.T @ z - totals) if E.shape[1] else np.zeros(0)
-        da = z - self.Z @ db
-        return da, self.matrix.Q @ da, residual, db
+    def solve(self, rows: Vector, residual: Vector, sums: Vector) -> tuple[Vector, Vector, Vector]:
+        z, E = self.factor.solve(rows), self.matrix.sides
+        levels = np.linalg.solve(E.T @ self.solved_sides, E.T @ z - sums)
+        return z - self.solved_sides @ levels, residual, levels
 
 
 class _Point(NamedTuple):
-    """An iterate: t and x are the slacks of margins and losses, s that of the upper bounds."""
+    """An iterate; slack variables and coefficients are above 0."""
 
-    a: Vector
-    s: Vector
-    t: Vector
-    x: Vector
-    f: Vector
-    v: Vector
-    b: Vector
+    a: Vector  # coefficients
+    s: Vector  # box - a
+    t: Vector  # how far margins are above what is wanted
+    x: Vector  # how far they are below: the losses
+    w: Vector
+    levels: Vector
 
     def moved(self, step: _Point, length: float) -> _Point:
         return _Point(*(old + length * new for old, new in zip(self, step, strict=True)))
 
 
 def solve_interior_point(
-    quadratic: Any,
+    quadratic: Quadratic,
     problem: BoxProblem,
     monitor: FitMonitor | None = None,
 ) -> BoxFit:
-    """Solve one support vector problem.
+    """Solve a support vector problem.
 
     Problem
         min over w, b, xi   1/2 |w|^2 + sum_i box_i xi_i + totals'b
         subject to          V w + E b >= margin - xi  and  xi >= 0
-        whose dual is       max over a   margin sum a - 1/2 |V'a|^2,  E'a = totals,  0 <= a <= box
+        with the dual       max over a   margin sum_i a_i - 1/2 |V'a|^2
+        subject to          0 <= a <= box  and  E'a = totals
 
     Given
-        quadratic  V as columns, or V V' as a matrix
-        problem    bounds, given sums and margin
+        quadratic  V, y_i x_i of each row, as columns, or V V' as a matrix
+        problem    upper bounds, given sums and margin
         monitor    time limit and cancellation
 
-    Returns the best point, with its relative gap (P - D) / max(|P|, 1).
+    Returns the point with the smallest gap (P - D) / max(|P|, 1); without a margin, relative to
+    1/2 |w|^2 plus the losses.
+
+    Reference: Mehrotra 1992, with one step length for all variables.
+
+    >>> V, y = np.array([[1.0], [1.0]]), np.array([[1.0], [-1.0]])
+    >>> problem = BoxProblem(np.full(2, np.inf), y, np.zeros(1), 1.0)
+    >>> solve_interior_point(Columns(V, y), problem).alpha.round(6).tolist()
+    [0.5, 0.5]
     """
     hard = np.isinf(problem.box)
     point = _first_point(quadratic, problem, hard)
-    best = BoxFit(point.a, point.b, point.v, point.f, np.inf, 0)
+    best: BoxFit | None = None
     waiting = 0
     for step in range(MAX_STEPS):
-        gap, primal = _gap(quadratic, problem, point, hard)
-        off = np.abs(problem.sides.T @ point.a - problem.totals).max(initial=0.0)
+        scores = quadratic.scores(point.w, point.a)
+        margins = scores + problem.sides @ point.levels
+        gap = _gap(quadratic, problem, point, hard, scores)
+        off = float(np.abs(problem.sides.T @ point.a - problem.totals).max(initial=0.0))
+        if not off <= FEASIBLE * point.a.sum():
+            gap = np.inf
         waiting += 1
-        if off <= FEASIBLE * point.a.sum() and gap < best.gap:
-            margins = point.f + problem.sides @ point.b
-            best = BoxFit(point.a, point.b, point.v, margins, gap, step)
+        if best is None or gap < best.gap:
+            best = BoxFit(point.a, point.levels, point.w, margins, gap, step, True)
             waiting = 0
-        if best.gap <= GAP or gap > LOST * best.gap or (waiting > PATIENCE and best.gap < 1e-3):
+        if best.gap <= GAP or gap > LOST * best.gap or (waiting > PATIENCE and best.gap < CLOSE):
             break
-        if hard.any() and _is_ray(quadratic, problem, point):
-            best = best._replace(alpha=point.a, bounded=False, n_iter=step)
-            break
+        if hard.any() and _has_no_margin(quadratic, point, scores):
+            return best._replace(alpha=point.a, bounded=False)
         if monitor is not None and monitor.should_stop():
             break
         try:
-            with np.errstate(all="ignore"):
-                point = _step(quadratic, problem, point, hard)
-                point = point._replace(f=quadratic.scores(point.v, point.a))
+            point = _step(quadratic, problem, point, hard, margins)
         except np.linalg.LinAlgError:
             break
-        if not all(np.isfinite(part).all() for part in point[:5]):
+        if not np.isfinite(np.concatenate(point)).all():
             break
+    assert best is not None
     return best
 
 
-def _first_point(quadratic: Any, problem: BoxProblem, hard: Any) -> _Point:
-    n = len(problem.box)
-    v, f = quadratic.start()
-    a = np.where(hard, 1.0, START * np.where(hard, 1.0, problem.box))
-    s = np.where(hard, 1.0, problem.box - a)
-    x = np.where(hard, 0.0, 1.0)
-    return _Point(a, s, np.ones(n), x, f, v, np.zeros(problem.sides.shape[1]))
+def _first_point(quadratic: Quadratic, problem: BoxProblem, hard: Flags) -> _Point:
+    """A quarter of each upper bound; with given sums the share that makes them, and its margins."""
+    box = np.where(hard, 1.0, problem.box)
+    share = np.full(len(box), START)
+    for side, total in zip(problem.sides.T, problem.totals, strict=True):
+        if total:
+            share[side != 0] = total / box[side != 0].sum()
+    a = np.where(hard, 1.0, np.clip(share, 0.5 * START, 1.0 - 0.5 * START) * box)
+    levels = np.zeros(len(problem.totals))
+    if problem.margin:
+        w, size = np.zeros_like(quadratic.weights(a)), problem.margin
+    else:
+        w = quadratic.weights(a)
+        size = float(np.abs(quadratic.scores(w, a)).mean()) or 1.0
+    slack = np.full(len(a), size)
+    return _Point(
+        a, np.where(hard, 1.0, problem.box - a), slack, np.where(hard, 0.0, slack), w, levels
+    )
 
 
-def _gap(quadratic: Any, problem: BoxProblem, point: _Point, hard: Any) -> tuple[float, float]:
-    margins = point.f + problem.sides @ point.b
-    short = np.maximum(0.0, problem.margin - margins)
-    square, dual_square = quadratic.squares(point.v, point.f, point.a)
+def _gap(
+    quadratic: Quadratic, problem: BoxProblem, point: _Point, hard: Flags, scores: Vector
+) -> float:
+    short = np.maximum(0.0, problem.margin - scores - problem.sides @ point.levels)
+    square, dual_square = quadratic.squares(point.w, point.a, scores)
     loss = float(problem.box[~hard] @ short[~hard])
-    level = float(problem.totals @ point.b)
-    primal = 0.5 * square + loss + level
-    if hard.any():
+    if hard.any():  # w is scaled until no margin is below 1
         least = 1.0 - float(short[hard].max())
-        primal = primal / least**2 if least > 0.0 else np.inf
+        square = square / least**2 if least > 0.0 else np.inf
+    primal = 0.5 * square + loss + float(problem.totals @ point.levels)
     dual = problem.margin * float(point.a.sum()) - 0.5 * dual_square
-    size = max(abs(primal), 1.0) if problem.margin else max(abs(0.5 * square + loss), 1e-300)
-    return ((primal - dual) / size if size < np.inf else np.inf), primal
+    size = max(abs(primal), 1.0) if problem.margin else max(0.5 * square + loss, TINY)
+    return (primal - dual) / size if size < np.inf else np.inf
 
 
-def _is_ray(quadratic: Any, problem: BoxProblem, point: _Point) -> bool:
-    """Whether the coefficients grow along a direction whose weights are 0."""
-    total = float(point.a.sum())
-    _, square = quadratic.squares(point.v, point.f, point.a)
-    return 4.0 * square <= NOT_SEPARABLE * quadratic.largest * total**2
+def _has_no_margin(quadratic: Quadratic, point: _Point, scores: Vector) -> bool:
+    """Whether coefficients grow along a direction with weights of 0: the convex hulls meet."""
+    _, square = quadratic.squares(point.w, point.a, scores)
+    return bool(4.0 * square <= NOT_SEPARABLE * quadratic.largest * point.a.sum() ** 2)
 
 
-def _step(quadratic: Any, problem: BoxProblem, point: _Point, hard: Any) -> _Point:
-    a, s, t, x, f, v, b = point
-    r_s = np.where(hard, 0.0, problem.box - a - s)
-    r_c = problem.margin - f - problem.sides @ b - x + t
-    r_e = problem.totals - problem.sides.T @ a
-    residual = quadratic.residual(v, a)
-    weight = 1.0 / (x / s + t / a)
-    newton = quadratic.newton(weight)
+def _step(
+    quadratic: Quadratic, problem: BoxProblem, point: _Point, hard: Flags, margins: Vector
+) -> _Point:
+    """A predictor step, which tells how much to centre, then a corrector step."""
+    a, s, t, x, w, _ = point
+    box_residual = np.where(hard, 0.0, problem.box - a - s)
+    margin_residual = problem.margin - margins - x + t
+    sums = problem.totals - problem.sides.T @ a
+    residual = quadratic.residual(w, a)
+    system = quadratic.newton(1.0 / (x / s + t / a))
 
-    def direction(r_t: Vector, r_x: Vector) -> _Point:
-        rows = r_c - (r_x - x * r_s) / s + r_t / a
-        da, df, dv, db = newton.solve(rows, residual, r_e)
-        ds = np.where(hard, 0.0, r_s - da)
-        dx = np.where(hard, 0.0, (r_x - x * ds) / s)
-        return _Point(da, ds, (r_t - t * da) / a, dx, df, dv, db)
+    def direction(at: Vector, sx: Vector) -> _Point:
+        """To where a t and s x change by these amounts, to first order."""
+        rows = margin_residual - (sx - x * box_residual) / s + at / a
+        da, dw, levels = system.solve(rows, residual, sums)
+        ds = np.where(hard, 0.0, box_residual - da)
+        dx = np.where(hard, 0.0, (sx - x * ds) / s)
+        return _Point(da, ds, (at - t * da) / a, dx, dw, levels)
 
-    count = 2 * len(a) - int(np.count_nonzero(hard))
-    mu = (a @ t + s @ x) / count
+    mean = (a @ t + s @ x) / (2 * len(a) - np.count_nonzero(hard))
     first = direction(-a * t, -s * x)
     dual = min(_reach(a, first.a, 1.0), _reach(s, first.s, 1.0))
     primal = min(_reach(t, first.t, 1.0), _reach(x, first.x, 1.0))
     left = (a + dual * first.a) @ (t + primal * first.t)
     left += (s + dual * first.s) @ (x + primal * first.x)
-    centre = (left / count / mu) ** 3 * mu
-    corrected = direction(
+    centre = (left / (a @ t + s @ x)) ** 3 * mean
+    second = direction(
         centre - a * t - first.a * first.t,
         np.where(hard, 0.0, centre - s * x - first.s * first.x),
     )
-    length = min(_reach(old, new, INSIDE) for old, new in zip(point[:4], corrected[:4], strict=True))
-    return point.moved(corrected, length)
+    pairs = zip(point[:4], second[:4], strict=True)
+    return point.moved(second, min(_reach(value, change, INSIDE) for value, change in pairs))
 
 
-def _reach(value: Vector, change: Vector, share: float) -> float:
-    """How far a positive vector may go: a share of the way to 0, at most 1."""
-    falling = change < 0
-    return float(min(1.0, share * np.min(-value[falling] / change[falling], initial=np.inf)))
+def _reach(values: Vector, change: Vector, share: float) -> float:
+    """How far positive values may go: a share of the way to 0, at most 1."""
+    falling = change < 0.0
+    return float(min(1.0, share * np.min(-values[falling] / change[falling], initial=np.inf)))

@@ -1,8 +1,8 @@
 """Problems that working sets would solve late or never: the interior-point method takes over.
 
-A problem may make as many steps on two rows as take about the time of the interior-point method. Then, or at
-once where that is cheaper than the kernel rows of a linear kernel, its bounds and samples are handed over, and
-the vertex that comes back is reviewed like any other state. Data and parameters decide, never a clock.
+A problem may make as many steps on two rows as take about the time of the interior-point method. Then, or
+at once where that is cheaper than the rows of a linear kernel, it is handed over, and the vertex that comes
+back is reviewed like any other state. Data and parameters decide, never a clock.
 """
 
 from __future__ import annotations
@@ -34,19 +34,22 @@ BLAS_SPEED = 4  # multiply-adds of a matrix product in the time of one of a step
 RANK = 0.2  # of a kernel matrix, as a share of its rows: those of raw columns are often lower
 ROW_WORK = 20  # multiply-adds of a row in a Newton step beside those of the product
 FEWEST_STEPS = 50_000  # before a problem is handed over: they take a few milliseconds
-AT_ONCE = 80.0  # times more rows than columns: fewer operations than the kernel rows of all problems need
+AT_ONCE = (
+    80.0  # times more rows than columns: fewer operations than the kernel rows of all problems need
+)
 LARGEST_MATRIX = 4096  # rows of a kernel matrix that is factorised
+LARGEST_HARD = 1024  # rows of a hard margin over a kernel matrix that is handed over at once
 TILE_ROWS = 512
 SOLVED = 1e-3  # relative gap of an interior point that is worth taking over
-VERTEX = 1e-6  # relative gap up to which a vertex is as good as the point it came from
-SHARED_WORK = 2**24  # multiply-adds of a product that BLAS may share among its threads
+VERTEX = 1e-6  # share of the dual value that a vertex may lose against the point it came from
+BALANCED = 1e-9  # of the sum of coefficients: more off the given sums is no dual point
+SHARED_WORK = 2**30  # multiply-adds of a product that BLAS may share among its threads
 
 
 class TakenOver(NamedTuple):
     """What the interior-point method made of a problem."""
 
     alpha: Vector  # shape: (trained,)
-    interior: Vector  # shape: (trained,); the same before the vertex was sought
     w: Vector | None  # shape: (d,); weights of the columns, if there are any
     n_iter: int
     bounded: bool
@@ -61,7 +64,7 @@ def steps_before(gram: Gram, sizes: Codes, set_size: int, hard: Any) -> Codes:
         work = NEWTON_STEPS * np.where(linear, n * d * (d + ROW_WORK), n * (RANK * n) ** 2)
     steps = np.maximum(work / (BLAS_SPEED * 4.0 * np.minimum(n, set_size)), FEWEST_STEPS)
     steps[linear & (n > AT_ONCE * (d + ROW_WORK))] = 0.0
-    steps[hard & (linear | (n <= LARGEST_MATRIX))] = 0.0
+    steps[hard & (linear | (n <= LARGEST_HARD))] = 0.0
     steps[~linear & (n > LARGEST_MATRIX)] = np.inf
     return np.where(np.isinf(steps), NEVER, np.minimum(steps, 2.0**62)).astype(np.int64)
 
@@ -81,29 +84,39 @@ def solve_by_interior_point(
 ) -> TakenOver | None:
     """Solve a problem over some rows of a Gram; None if no method here can."""
     r = len(rows)
+    X: Matrix | None = None
+    Q: Matrix | None = None
     if 2.0 * _width(gram) <= r:
-        X = gram.columns.take(rows)  # type: ignore[attr-defined]
-        quadratic: Any = Columns(_about_mean(X, problem) * y[:, None], problem.sides)
-        Q, work = None, r * X.shape[1] ** 2
+        X = _samples(gram, rows)
     elif r <= LARGEST_MATRIX:
         K = _values(gram, rows)
-        G, work = low_rank(K), r**3
+        X = low_rank(K)
         Q = K * y[:, None]
         Q *= y
-        quadratic = KernelMatrix(Q, problem.sides)
-        if G is not None:
-            quadratic = Columns(_about_mean(G, problem) * y[:, None], problem.sides)
     else:
         return None
-    with blas_on_one_thread() if work < SHARED_WORK else nullcontext():
+    work = r * r * r if X is None else r * X.shape[1] ** 2
+    with blas_on_one_thread() if work < SHARED_WORK else nullcontext(), np.errstate(all="ignore"):
+        quadratic: Columns | KernelMatrix
+        if X is not None:
+            quadratic = Columns(_about_mean(X, problem) * y[:, None], problem.sides)
+        elif Q is not None:
+            quadratic = KernelMatrix(Q, problem.sides)
         fit = solve_interior_point(quadratic, problem, monitor)
         if not fit.bounded:
-            return TakenOver(fit.alpha, fit.alpha, None, fit.n_iter, False)
+            return TakenOver(fit.alpha, None, fit.n_iter, False)
         if not fit.gap <= SOLVED:
             return None
-        alpha = find_vertex(quadratic, problem, fit, Q)
-    w = fit.w / quadratic.scale if Q is None else None
-    return TakenOver(alpha, _balanced(fit, problem), w, fit.n_iter, True)
+        vertex = find_vertex(quadratic, problem, fit, Q)
+
+        def square(alpha: Vector) -> float:
+            if Q is not None:
+                return float(alpha @ (Q @ alpha))
+            return quadratic.squares(fit.weights, alpha, fit.margins)[1]
+
+        alpha = _best_feasible(problem, fit, vertex, square)
+    w = fit.weights / quadratic.scale if isinstance(quadratic, Columns) and Q is None else None
+    return TakenOver(alpha, w, fit.n_iter, True)
 
 
 def take_over(
@@ -138,37 +151,39 @@ def _install(
         batch.stop[p] = "not separable"
         return
     state, one = batch.arrays.state[:, batch.span(p)], np.array([p])
-    trained = state[BOX] > 0.0
-    errors = None
-    if solution.w is not None:
-        X = gram.columns.take(batch.arrays.rows[batch.span(p)])  # type: ignore[attr-defined]
-        errors = X @ solution.w - state[Y]
-
-    def install(alpha: Vector) -> float:
-        state[ALPHA] = 0.0
-        state[ALPHA, trained] = alpha
-        if errors is None:
-            np.negative(state[Y], out=state[ERRORS])
-            rescore(one)
-        else:
-            state[ERRORS] = errors
-        batch.certify(one)
-        return float(batch.certificates[GAP, p])
-
     before = state[[ALPHA, ERRORS]].copy()
     batch.certify(one)
     gap_before = float(batch.certificates[GAP, p])
-    gap = install(solution.alpha)
-    if gap > VERTEX and install(solution.interior) > gap:
-        install(solution.alpha)
-    if batch.certificates[GAP, p] > max(gap_before, SOLVED):
+    state[ALPHA, state[BOX] > 0.0] = solution.alpha
+    np.negative(state[Y], out=state[ERRORS])
+    if solution.w is None:
+        rescore(one)
+    else:
+        state[ERRORS] += _samples(gram, batch.arrays.rows[batch.span(p)]) @ solution.w
+    batch.certify(one)
+    gap = float(batch.certificates[GAP, p])
+    if gap > max(gap_before, SOLVED) and solution.w is None:
         state[[ALPHA, ERRORS]] = before
         return
     batch.arrays.whole[STEPS, p] += solution.n_iter
     batch.polish(p)
     if solution.w is not None:
         batch.weights[p] = solution.w
-        batch.stop[p] = "tol" if batch.certificates[GAP, p] <= batch.gaps[p] else "stalled"
+        batch.stop[p] = "tol" if gap <= batch.gaps[p] else "stalled"
+
+
+def _samples(gram: Gram, rows: Codes) -> Matrix:
+    """Rows of the samples of a linear kernel."""
+    return np.asarray(gram.columns.take(rows))  # type: ignore[attr-defined]
+
+
+def _best_feasible(problem: BoxProblem, fit: BoxFit, vertex: Vector, square: Any) -> Vector:
+    """The vertex, or the interior point if its dual value is larger; `square` computes |V'a|^2."""
+    interior = _with_sums(fit.alpha, problem)
+    if np.abs(problem.sides.T @ vertex - problem.totals).max(initial=0.0) > BALANCED * vertex.sum():
+        return interior
+    values = [problem.margin * float(a.sum()) - 0.5 * square(a) for a in (vertex, interior)]
+    return vertex if values[0] >= values[1] - VERTEX * max(abs(values[1]), 1.0) else interior
 
 
 def _about_mean(X: Matrix, problem: BoxProblem) -> Matrix:
@@ -183,12 +198,10 @@ def _values(gram: Gram, rows: Codes) -> Matrix:
     return K
 
 
-def _balanced(fit: BoxFit, problem: BoxProblem) -> Vector:
-    """The interior coefficients with exact sums."""
-    alpha = fit.alpha.copy()
+def _with_sums(alpha: Vector, problem: BoxProblem) -> Vector:
+    """Interior coefficients moved to the given sums by a share of their room."""
     for side, total in zip(problem.sides.T, problem.totals, strict=True):
-        room = np.where(np.isinf(problem.box), alpha, np.minimum(alpha, problem.box - alpha))
-        room *= np.abs(side)
+        room = np.where(side != 0.0, np.minimum(alpha, problem.box - alpha), 0.0)
         if room.any():
-            alpha += side * room * (total - side @ alpha) / (room @ np.abs(side))
+            alpha = alpha + side * room * (total - side @ alpha) / room.sum()
     return np.clip(alpha, 0.0, problem.box)
