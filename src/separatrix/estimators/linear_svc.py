@@ -43,6 +43,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
     LinearSamples,
     solve_dual,
 )
+from separatrix.solvers.linear_svm.hinge import solve_hinge
 from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 from separatrix.solvers.linear_svm.margin_certificate import certify_classes, certify_weights
@@ -364,14 +365,12 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
             if solved or not plan.newton or start.n_iter >= self.max_iter:
                 return start
         met = start.n_iter if start else 0
-        fit = solve_newton(problem, max_iter=self.max_iter - met, start=start, **limits)
-        met += fit.n_iter
-        if fit.stop == "max_iter" and met < self.max_iter and self.loss == "hinge":
-            fit = solve_dual(
-                problem, max_iter=self.max_iter - met, seed=seed, start=fit.a, **limits
-            )
-            met += fit.n_iter
-        return fit._replace(n_iter=met)
+        if self.loss == "hinge":
+            gap = max(self.tol, GAP)
+            fit = solve_hinge(problem, gap=gap, max_iter=self.max_iter - met, monitor=monitor)
+        else:
+            fit = solve_newton(problem, max_iter=self.max_iter - met, start=start, **limits)
+        return fit._replace(n_iter=met + fit.n_iter)
 
     def _with_small_gap(self, solve: Callable[[float], Any]) -> Any:
         """A fit at the first of ever stricter tolerances whose gap is small, or that ends otherwise.

@@ -53,5 +53,7 @@ def _plan(model: Any, n: int, d: int) -> SolverPlan:
         return SolverPlan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
     if model.loss == "hinge":
         affordable = min(FIRST_WORK // (n * (d + ROW_WORK)), model.max_iter // 2)
-        return SolverPlan(max(PASSES_FIRST, affordable), True, f"dual, then Newton: {sizes}")
+        return SolverPlan(
+            max(PASSES_FIRST, affordable), True, f"dual, then interior point: {sizes}"
+        )
     return SolverPlan(0, True, f"primal Newton: {sizes}")

@@ -249,7 +249,7 @@ def solve_in_precision(
     fits = options.solve(gram, _with_start(problems, starts(gram)), monitor)
     require_separable(fits)
     certified = certify(gram, fits)
-    missed = np.isin(FitNumbers.of(certified.fits).stops, ("gap", "rounding"))
+    missed = np.isin(FitNumbers.of(certified.fits).stops, ("gap", "rounding", "stalled"))
     if gram.dtype == np.float64 or not missed.any():
         require_separable(certified.fits)
         return gram, certified, tolerance

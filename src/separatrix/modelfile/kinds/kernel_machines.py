@@ -29,9 +29,9 @@ from separatrix.solvers.perceptron.projectron import ProjectronFit
 from separatrix.solvers.svm.problem import SvmFit
 
 
-def _make_support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> Support:
+def _make_support(rows: Any, cuts: Any, **fields: Any) -> Support:
     classes = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
-    return Support(rows, classes, cuts, coef, intercept, paired)
+    return Support(rows, classes, cuts, **fields)
 
 
 def _check_support(support: Support, at: str) -> None:
@@ -45,9 +45,10 @@ SUPPORT = f.Struct(
     {
         **f.arrays(rows="i8 s >=0 <n rising", cuts="i8 k+1 >=0 <s+1 rising"),
         **f.arrays(coef="f8 r s", intercept="f8 p"),
-        "paired": f.Boolean(),
+        **{"paired": f.Boolean(), "weights": f.Maybe(f.Array("f8 p d"))},
     },
     _check_support,
+    before={"weights": None},  # those of the coefficients then
 )
 CALIBRATION = f.Struct(
     Calibration,

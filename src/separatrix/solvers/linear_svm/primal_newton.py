@@ -1,10 +1,7 @@
-"""Linear support vector machines by Newton's method: the squared hinge, and the hinge made smooth.
+"""Linear support vector machines with the squared hinge, by Newton's method in the primal.
 
-Both losses are cases of one curve. At a centre c_i with slope s_i, a margin z_i has the force
-f_i = c_i + s_i (1 - z_i), cut to 0 <= f_i <= cap_i; the curve is what this force integrates to. The
-squared hinge is the curve with c = 0, s = 2 price and no cap. The hinge has cap = price, and is
-approached by moving c to the last forces and making s steeper: proximal points in the dual, where
-the forces are the dual variables. Only rows whose force is not cut bend the objective.
+A margin z_i has the force f_i = max(0, 2 price_i (1 - z_i)), the slope of its loss and a dual variable.
+Only rows whose force is above 0 bend the objective.
 
 Symbols: as in `linear_svm`; H the second derivative without the penalty, g the first.
 """
@@ -29,7 +26,6 @@ from separatrix.runtime.threads import SMALL_WORK, blas_on_one_thread
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearFit,
     LinearProblem,
-    balance,
     certify,
     dot,
 )
@@ -39,8 +35,6 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 ONE_THREAD = 500  # features up to which more threads of BLAS factor H no faster
 DIRECT = 2000  # features up to which H is held and factored; above, conjugate gradients
-FIRST_SLOPE, STEEPER, STEEPEST = 2.0, 3.0, 1e3  # times the price; the last times price |x|^2
-SHARE = 0.3  # of the whole duality gap that may be left from minimising one curve
 LINE = 0.1  # share of the slope along a line that may be left on it
 SLOWER = 8  # times the seconds of a multiplication with a vector, over one in a product of matrices
 CALLS = 400_000  # multiplications of matrices in the seconds that calling such a step takes
@@ -81,33 +75,30 @@ def solve_newton(
     """Newton steps with exact line searches on the primal, whose curvature few rows carry.
 
     Problem
-        min_(w, b)  |w|^2 / 2 + b^2 / (2 bias_step) + sum_i price_i loss(z_i)
+        min_(w, b)  |w|^2 / 2 + b^2 / (2 bias_step) + sum_i price_i max(0, 1 - z_i)^2
 
     Given
-        tol        squared hinge: stop when |g| <= tol min(n+, n-) / n |g at 0|, as LIBLINEAR does,
-                   hinge: when the spread of the dual's projected gradient is at most tol;
-                   both: and the relative duality gap too
+        tol        stop when |g| <= tol min(n+, n-) / n |g at 0|, as LIBLINEAR does, and the relative
+                   duality gap is at most tol
         max_iter   Newton steps at most
         start      where to begin, with dual variables
 
     Returns the weights with their certificate.
 
     Reference: Keerthi and DeCoste, A Modified Finite Newton Method for Fast Solution of Large Scale
-    Linear SVMs, JMLR 6 (2005). Rockafellar, Math. of Operations Research 1 (1976). Li, Sun and Toh,
-    A Highly Efficient Semismooth Newton Augmented Lagrangian Method, SIAM J. Optimization 28 (2018).
+    Linear SVMs, JMLR 6 (2005).
     """
     monitor = monitor or FitMonitor()
-    solve = _hinge if problem.loss == "hinge" else _squared_hinge
     n, d = problem.samples.X.shape
     with blas_on_one_thread() if n * d * d <= SMALL_WORK else nullcontext():
-        return solve(problem, tol, max_iter, start, monitor)
+        return _solve(problem, tol, max_iter, start, monitor)
 
 
-def _squared_hinge(
+def _solve(
     problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, monitor: FitMonitor
 ) -> LinearFit:
     n, d = problem.samples.X.shape
-    curve = SmoothedLoss(problem, np.zeros(n), 2.0 * problem.price)
+    curve = SquaredHinge(problem)
     at_zero = curve.point(np.zeros(d), 0.0, np.zeros(n))
     above = int(np.count_nonzero(problem.y > 0))
     fewer = max(1, min(above, n - above))
@@ -131,88 +122,15 @@ def _squared_hinge(
     return certify(problem, w, b, a, n_iter=steps, stop=stop, violation=reached)
 
 
-def _hinge(
-    problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, monitor: FitMonitor
-) -> LinearFit:
-    n, d = problem.samples.X.shape
-    # forces are rounded by slope times the rounding of margins, and must not move them by tol
-    steepest = max(STEEPEST, 0.01 * tol / np.finfo(np.float64).eps)
-    steepest /= float((problem.price * (problem.samples.squares + 1.0)).max())
-    slope, steps = FIRST_SLOPE if start else 1.0, 0
-    curvature = HingeCurvature(problem)
-    curve = SmoothedLoss(problem, start.a if start else np.zeros(n), slope * problem.price)
-    point = curve.start(start) if start else curve.point(np.zeros(d), 0.0, np.zeros(n))
-    farthest = float(problem.samples.squares.max()) + min(problem.bias_step, 1.0)
-    share, best, stale = SHARE, np.inf, 0
-    while True:
-
-        def enough(point: Point, share: float = share) -> bool:
-            square = point.square(problem)
-            if square * farthest <= (0.1 * tol) ** 2:
-                return True
-            above = problem.primal(point.w, point.b, point.z)
-            gap = above - problem.dual(point.force, point.w - point.g)
-            return 0.5 * square <= share * gap and gap > 1e-12 * above
-
-        point, more, stop = _minimise(
-            curve, point, enough, max_iter - steps, curvature, monitor, least=1
-        )
-        steps += more
-        a = point.force
-        reached = problem.violation(a, point.z)
-        if reached <= tol:
-            exact = _at_its_own_forces(curve, point)
-            reached = max(_violation(problem, a, exact.z), _gap(problem, a, exact))
-            share *= 0.01
-        stale = 0 if reached < 0.5 * best else stale + 1
-        best = min(best, reached)
-        if reached <= tol or stop in ("stopped", "max_iter") or stale > 8:
-            break
-        if stale > 2:
-            steepest = slope / STEEPER**2  # rounding, more likely than not
-        slope = min(STEEPER * slope, steepest) if slope > FIRST_SLOPE else STEEPER * slope
-        curve = SmoothedLoss(problem, a, slope * problem.price)
-        point = curve.point(point.w, point.b, point.z)
-    point = _at_its_own_forces(curve, point)
-    stop = "tol" if reached <= tol else "stopped" if stop == "stopped" else "max_iter"
-    return certify(problem, point.w, point.b, a, n_iter=steps, stop=stop, violation=reached)
-
-
-def _at_its_own_forces(curve: SmoothedLoss, point: Point) -> Point:
-    """The weights that the forces of a point stand for as dual variables, close to its own."""
-    w, b = point.w - point.g, point.b
-    if not curve.problem.free:
-        b = curve.problem.bias_step * dot(point.force, curve.problem.y)
-    return curve.point(w, b, curve.problem.margins(w, b))
-
-
-def _violation(problem: LinearProblem, a: Vector, z: Vector) -> float:
-    """Spread of the projected gradient, and for a free bias what a lacks of balance."""
-    lack = abs(dot(a, problem.y)) / min(1.0, float(problem.price.max())) if problem.free else 0.0
-    return max(problem.violation(a, z), lack)
-
-
-def _gap(problem: LinearProblem, a: Vector, point: Point) -> float:
-    """Relative duality gap between a point and dual variables, made feasible."""
-    w = point.w
-    if problem.free:
-        a = balance(a, problem.y)
-        w = problem.weights(a)
-    above = problem.primal(point.w, point.b, point.z)
-    return (above - problem.dual(a, w)) / max(1.0, above)
-
-
 @dataclass
-class SmoothedLoss:
-    """One smooth curve in the place of the loss."""
+class SquaredHinge:
+    """The loss at points: its forces, and the gradient of the objective."""
 
     problem: LinearProblem
-    centre: Vector  # shape: (n,)
-    slope: Vector  # shape: (n,)
-    cap: Vector = field(init=False)  # shape: (n,)
+    slope: Vector = field(init=False)  # shape: (n,)
 
     def __post_init__(self) -> None:
-        self.cap = self.problem.cap
+        self.slope = 2.0 * self.problem.price
 
     def start(self, fit: LinearFit) -> Point:
         """The point an earlier fit stands for."""
@@ -220,8 +138,8 @@ class SmoothedLoss:
 
     def point(self, w: Vector, b: float, z: Vector) -> Point:
         """All that is known at w and b, whose margins are z."""
-        raw = self.centre + self.slope * (1.0 - z)
-        force = np.clip(raw, 0.0, self.cap)
+        raw = self.slope * (1.0 - z)
+        force = np.maximum(raw, 0.0)
         g = w - self.problem.weights(force)
         g_bias = 0.0
         if self.problem.bias_step:
@@ -230,19 +148,18 @@ class SmoothedLoss:
 
 
 def _minimise(
-    curve: SmoothedLoss,
+    curve: SquaredHinge,
     point: Point,
     enough: Callable[[Point], bool],
     max_iter: int,
     curvature: HingeCurvature,
     monitor: FitMonitor,
-    least: int = 0,
 ) -> tuple[Point, int, str]:
     """Newton steps until one point is good enough: it, the steps and why they ended."""
     problem = curve.problem
     smallest, since = np.inf, 0
     for steps in range(max_iter + 1):
-        if steps >= least and enough(point):
+        if enough(point):
             return point, steps, "tol"
         square = point.square(problem)
         since = 0 if square < 0.9 * smallest else since + 1
@@ -251,14 +168,14 @@ def _minimise(
             return point, steps, "flat"
         if steps == max_iter:
             break
-        bent = (point.raw > 0.0) & (point.raw < curve.cap)
+        bent = point.raw > 0.0
         v, v_bias = curvature.cheaper_direction(bent, curve.slope, point, monitor)
         if monitor.should_stop():
             return point, steps, "stopped"
         dz = problem.margins(v, v_bias)
         linear = dot(point.w, v) + problem.bias_price * point.b * v_bias
         quadratic = dot(v, v) + problem.bias_price * v_bias**2
-        length = line_length(point.raw, curve.slope * dz, dz, curve.cap, linear, quadratic)
+        length = line_length(point.raw, curve.slope * dz, dz, curve.problem.cap, linear, quadratic)
         monitor.step()
         if length == 0.0:
             return point, steps, "flat"

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.sparse import csr_array, hstack, issparse
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm.problem import NOT_SEPARABLE
@@ -99,14 +100,18 @@ class Quadratic(Protocol):
 
 
 class Columns:
-    """V as columns, each divided by its root mean square."""
+    """V as columns, dense or sparse, each divided by its root mean square."""
 
-    def __init__(self, V: Matrix, sides: Matrix) -> None:
-        self.largest = float(np.einsum("ij,ij->i", V, V).max())
-        scale = np.sqrt(np.einsum("ij,ij->j", V, V) / len(V))
-        self.scale = np.where(scale > 0.0, scale, 1.0)
+    def __init__(self, V: Any, sides: Matrix) -> None:
+        squares = V.multiply(V) if issparse(V) else V * V
+        self.largest = float(squares.sum(axis=1).max())
+        scale = np.sqrt(np.asarray(squares.sum(axis=0)).ravel() / V.shape[0])
+        self.scale: Vector = np.where(scale > 0.0, scale, 1.0)
         self.ridge = self.scale**-2.0
-        self.with_sides = np.concatenate([V / self.scale, sides], axis=1)
+        if issparse(V):
+            self.with_sides: Any = hstack([V * (1.0 / self.scale), csr_array(sides)]).tocsr()
+        else:
+            self.with_sides = np.concatenate([V / self.scale, sides], axis=1)
         self.V = self.with_sides[:, : V.shape[1]]
 
     def weights(self, alpha: Vector) -> Vector:
@@ -124,9 +129,11 @@ class Columns:
 
     def newton(self, precisions: Vector) -> NewtonSystem:
         """That of the weights and levels, of order d + m."""
-        A = self.with_sides
-        K = A.T @ (A * precisions[:, None])
-        d = len(self.ridge)
+        A, d = self.with_sides, len(self.ridge)
+        if issparse(A):
+            K: Matrix = (A.T @ A.multiply(precisions[:, None]).tocsr()).toarray()
+        else:
+            K = A.T @ (A * precisions[:, None])
         K[range(d), range(d)] += self.ridge
         return _ColumnsSystem(self, precisions, ScaledFactor.of(K))
 
@@ -248,6 +255,7 @@ def solve_interior_point(
     quadratic: Quadratic,
     problem: BoxProblem,
     monitor: FitMonitor | None = None,
+    max_iter: int = MAX_STEPS,
 ) -> BoxFit:
     """Solve a support vector problem.
 
@@ -261,6 +269,7 @@ def solve_interior_point(
         quadratic  V, y_i x_i of each row, as columns, or V V' as a matrix
         problem    upper bounds, given sums and margin
         monitor    time limit and cancellation
+        max_iter   steps at most
 
     Returns the point with the smallest gap (P - D) / max(|P|, 1); without a margin, relative to
     1/2 |w|^2 plus the losses.
@@ -276,7 +285,7 @@ def solve_interior_point(
     point = _first_point(quadratic, problem, hard)
     best: BoxFit | None = None
     waiting = 0
-    for step in range(MAX_STEPS):
+    for step in range(min(max_iter, MAX_STEPS) + 1):
         scores = quadratic.scores(point.w, point.a)
         margins = scores + problem.sides @ point.levels
         gap = _gap(quadratic, problem, point, hard, scores)
