@@ -8,6 +8,8 @@ from tests.solvers.linear_svm.test_dual_descent import made, problem_of
 import separatrix.solvers.linear_svm.crammer_singer as crammer_singer
 import separatrix.solvers.linear_svm.dual_descent as dual_descent
 import separatrix.solvers.linear_svm.l1_penalty as l1_penalty
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.linear_svm.hinge import solve_hinge
 from separatrix.solvers.linear_svm.primal_newton import solve_newton
 
 
@@ -19,16 +21,22 @@ def l1(**terms):
     return test_l1_penalty.solved(*made(5), **terms)
 
 
-def newton(loss, **terms):
-    return solve_newton(problem_of(*made(6), loss=loss), **{"max_iter": 100} | terms)
+def newton(**terms):
+    problem = problem_of(*made(6), loss="squared_hinge")
+    return solve_newton(problem, **{"max_iter": 100} | terms)
+
+
+def hinge(*, tol, max_iter=100, monitor=None):
+    monitor = monitor or FitMonitor()
+    return solve_hinge(problem_of(*made(6)), gap=tol, max_iter=max_iter, monitor=monitor)
 
 
 SOLVERS = {
     "dual": dual,
     "l1": l1,
     "crammer_singer": test_crammer_singer.solved,
-    "newton": lambda **terms: newton("hinge", **terms),
-    "newton squared": lambda **terms: newton("squared_hinge", **terms),
+    "newton": newton,
+    "hinge": hinge,
 }
 
 

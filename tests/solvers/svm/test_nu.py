@@ -8,7 +8,7 @@ from sklearn.svm import NuSVC, OneClassSVM
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram.build import make_gram
 from separatrix.solvers.svm import nu, solve_svms
-from separatrix.solvers.svm.nu import Levels, solve_nu_svms, with_sum
+from separatrix.solvers.svm.nu import set_sums, solve_nu_svms
 from separatrix.solvers.svm.problem import SvmProblem
 
 TWO, ONE = np.array([-1, 1], np.int8), np.array([1, 1], np.int8)
@@ -109,26 +109,11 @@ def test_a_sum_is_kept_in_the_box():
     box = np.array([1.0, 2.0, 0.0, 3.0])
     for total in (0.0, 0.5, 5.9, 6.0):
         for start in (np.zeros(4), np.array([9.0, 0.0, 1.0, 1.0])):
-            alpha = with_sum(start, box, total)
+            alpha = start.copy()
+            set_sums(np.array([0, 4]), np.array([total]), np.ones(4), box, alpha)
             assert alpha.sum() == pytest.approx(total)
             assert (alpha >= 0).all()
             assert (alpha <= box).all()
-
-
-@pytest.mark.parametrize(
-    ("alpha", "margins", "level", "violation"),
-    [
-        ([0.0, 1.0, 0.5, 0.25], [9.0, -9.0, 2.0, 4.0], 3.0, 2.0),  # the mean of the free rows
-        ([0.0, 1.0], [5.0, 3.0], 4.0, 0.0),  # none is free: the middle
-        ([0.0, 0.0], [5.0, 3.0], 3.0, 0.0),  # only an upper end
-        ([1.0, 1.0], [5.0, 3.0], 5.0, 0.0),  # only a lower end
-        ([0.0, 1.0], [3.0, 5.0], 4.0, 2.0),  # the rows should change places
-        ([], [], 0.0, 0.0),
-    ],
-)
-def test_levels_of_one_side(alpha, margins, level, violation):
-    found = Levels.of(np.array(margins), np.array(alpha), np.ones(len(alpha)))
-    assert found == (level, violation)
 
 
 def test_the_violation_that_a_small_margin_needs_is_asked_for_at_once(monkeypatch):
@@ -138,11 +123,3 @@ def test_the_violation_that_a_small_margin_needs_is_asked_for_at_once(monkeypatc
     (fit,) = solve_nu_svms(gram_of(X, y), [SvmProblem(TWO, weights)], nu=0.5, tol=1e-3)
     assert fit.stop == "tol"
     assert len(reviews) <= 6  # solved, checked; each halving would be two more
-
-
-def test_rounding_of_a_bound_does_not_move_a_level_that_is_not_unique():
-    margins, box = np.array([0.1, 0.4, 0.8, 0.9]), np.ones(4)
-    exact = Levels.of(margins, np.array([1.0, 1.0, 0.0, 0.0]), box)
-    near = Levels.of(margins, np.array([1.0, 1.0 - 2e-16, 0.0, 0.0]), box)
-    assert exact.level == near.level == pytest.approx(0.6)
-    assert exact.violation == near.violation == 0.0

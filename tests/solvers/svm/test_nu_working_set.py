@@ -10,8 +10,15 @@ from tests.solvers.svm.test_working_set import (
     two_rows_that_violate,
 )
 
-from separatrix.solvers.svm.nu_working_set import align_sides, solve_nu_tile
-from separatrix.solvers.svm.working_set import ALPHA, BOX, ERRORS, Y
+from separatrix.solvers.svm.working_set import (
+    ALPHA,
+    BOX,
+    ERRORS,
+    Y,
+    align_sides,
+    level_of,
+    solve_nu_tile,
+)
 
 
 def middle_of(state, side):
@@ -102,3 +109,37 @@ def test_violations_too_small_to_square_end_a_tile(y):
     before = sets[ALPHA].copy()
     assert solve_nu_tile(K, sets, 3, 0.0, 50) == 0
     np.testing.assert_array_equal(sets[ALPHA], before)
+
+
+def level_of_rows(y, margins, alpha, box):
+    """The level of rows of side y among others that have none, as a margin y f."""
+    y, margins, alpha, box = (np.atleast_1d(np.array(v, float)) for v in (y, margins, alpha, box))
+    state = np.zeros((5, len(margins) + 3))
+    state[Y], state[BOX], state[ALPHA] = -y, 1.0, 0.5  # of the other side, and other problems
+    state[ERRORS] = 7.0
+    own = slice(2, 2 + len(margins))
+    state[Y, own], state[BOX, own], state[ALPHA, own] = y, box, alpha
+    state[ERRORS, own] = y * margins
+    return -y[0] * level_of(state, 1, len(margins) + 2, y[0])
+
+
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+@pytest.mark.parametrize(
+    ("alpha", "margins", "level"),
+    [
+        ([0.0, 1.0, 0.5, 0.25], [9.0, -9.0, 2.0, 4.0], 3.0),  # the mean of the free rows
+        ([0.0, 1.0], [5.0, 3.0], 4.0),  # none is free: the middle
+        ([0.0, 0.0], [5.0, 3.0], 3.0),  # only an upper end
+        ([1.0, 1.0], [5.0, 3.0], 5.0),  # only a lower end
+        ([], [], 0.0),
+    ],
+)
+def test_levels_of_one_side(y, alpha, margins, level):
+    assert level_of_rows(y, margins, alpha, 1.0) == level
+
+
+def test_rounding_of_a_bound_does_not_move_a_level_that_is_not_unique():
+    margins = [0.1, 0.4, 0.8, 0.9]
+    exact = level_of_rows(1.0, margins, [1.0, 1.0, 0.0, 0.0], 1.0)
+    near = level_of_rows(1.0, margins, [1.0, 1.0 - 2e-16, 0.0, 0.0], 1.0)
+    assert exact == near == pytest.approx(0.6)

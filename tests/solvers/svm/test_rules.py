@@ -9,7 +9,7 @@ from separatrix.kernels import Gaussian
 from separatrix.kernels.gram import HeldGram, make_gram
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm import nu, smo, solve_svms
-from separatrix.solvers.svm.batch import ProblemBatch
+from separatrix.solvers.svm.batch import HANDED_OVER, NEVER, ProblemBatch
 from separatrix.solvers.svm.nu import NuBatch
 from separatrix.solvers.svm.problem import (
     StoppingRule,
@@ -26,6 +26,7 @@ from separatrix.solvers.svm.working_set import (
     ERRORS,
     GAP,
     LAST_VIOLATION,
+    LEAST_SQUARE,
     LIMIT,
     PAUSED,
     REACHED,
@@ -248,11 +249,46 @@ def test_hulls_that_touch_are_not_separable(C, stop):
         assert batch.stop[0] == found
 
 
-def test_a_large_scale_problem_seeks_a_small_gap_for_some_steps_only():
+def test_a_large_scale_problem_seeks_a_small_gap_as_others_do():
     batch, left = review(REACHED, gap=1.0, C=1e9)
     assert (batch.stop[0], left.tolist()) == ("", [0])
     batch, left = review(PAUSED, gap=1.0, steps=50_000, C=1e9)
-    assert (batch.stop[0], len(left)) == ("tol", 0)  # the certificate says what it missed
+    assert (batch.stop[0], left.tolist()) == ("", [0])
+
+
+def test_a_problem_that_may_be_handed_over_is_where_others_stall():
+    for steps, stop in ((199_999, ""), (200_000, HANDED_OVER)):
+        batch, _ = review(PAUSED, violation=1.0)
+        batch.hand_over_after(np.array([200_000]))
+        batch.arrays.whole[STEPS], batch.certificates[DUAL] = steps, 5.0
+        batch._review_steps(0)
+        assert batch.stop[0] == stop
+    batch, _ = review(PAUSED, violation=1.0)
+    batch.hand_over_after(np.array([10**7]))
+    for steps, stop in ((100_000, ""), (200_000, HANDED_OVER)):  # its dual objective does not rise
+        batch.arrays.whole[STEPS], batch.certificates[DUAL] = steps, 5.0
+        batch._review_steps(0)
+        assert batch.stop[0] == stop
+
+
+def test_a_problem_that_is_never_handed_over_has_the_steps_of_libsvm():
+    for steps, stop in ((9_999_999, ""), (10_000_000, "stalled")):
+        batch, _ = review(PAUSED, violation=1.0)
+        batch.hand_over_after(np.array([NEVER]))
+        batch.arrays.whole[STEPS], batch.certificates[DUAL] = steps, float(steps)
+        batch._review_steps(0)
+        assert batch.stop[0] == stop
+
+
+def test_a_problem_that_comes_back_makes_steps_again():
+    batch, _ = review(PAUSED, violation=1.0)
+    batch.hand_over_after(np.array([0]))
+    assert (batch.stop[0], batch.open().tolist()) == (HANDED_OVER, [])
+    batch.resume(0)
+    assert (batch.stop[0], batch.ends[0], batch.may_hand_over[0]) == ("", 10_000_000, False)
+    batch.arrays.whole[STEPS] = 70
+    batch.polish(0)
+    assert (batch.ends[0], batch.arrays.whole[LIMIT, 0]) == (150, 150)  # ten for each row
 
 
 def test_a_fit_that_meets_its_tolerances_is_solved_however_it_ended():
@@ -300,7 +336,7 @@ def test_the_errors_of_a_later_problem_begin_at_its_own_rows():
         SvmProblem(sides[1], np.full(12, 5.0), start),
     ]
     batch = ProblemBatch(gram, problems, RULE, FitMonitor())
-    smo.begin(batch, smo.fetch_held(gram), 4)
+    smo.begin(batch, smo.fetch_held(gram), 4, batch.warm_starts())
     y = np.repeat([-1.0, 1.0], [4, 5])
     rows = np.arange(3, 12)
     expected = gram.matrix[np.ix_(rows, rows)] @ (start * y) - y
@@ -325,6 +361,14 @@ def test_the_sum_of_a_side_is_a_share_of_all_bounds_or_what_it_can_hold():
     assert (one.sums.tolist(), one.one_sided.tolist()) == ([4.0], [True])
 
 
+def side_of(margins, alpha, box):
+    """The level of one side, the mean of its free rows, and its violation."""
+    free = (alpha > 0) & (alpha < box)
+    lowest, highest = margins[alpha < box].min(), margins[alpha > 0].max()
+    level = margins[free].mean() if free.any() else 0.5 * (lowest + highest)
+    return level, max(highest - lowest, 0.0)
+
+
 @pytest.mark.parametrize("sides", [[-1, 1], [1, 1]])
 @pytest.mark.parametrize("shift", [0.0, 0.75])
 def test_the_certificate_of_a_nu_machine_is_that_of_its_formulas(sides, shift):
@@ -343,24 +387,23 @@ def test_the_certificate_of_a_nu_machine_is_that_of_its_formulas(sides, shift):
         state[ERRORS][y < 0] += shift
         batch.shifts[0] = shift
     batch.measure()
-    np.testing.assert_allclose(batch.squares[0], (alpha * y) @ f)
+    np.testing.assert_allclose(batch.arrays.real[LEAST_SQUARE, 0], nu.NO_MARGIN * (alpha * y) @ f)
 
     batch.certify(np.array([0]))
 
     levels = [
-        nu.Levels.of(s * f[y == s], alpha[y == s], box[y == s])
-        for s in ((1.0, -1.0) if two else (1.0,))
+        side_of(s * f[y == s], alpha[y == s], box[y == s]) for s in ((1.0, -1.0) if two else (1.0,))
     ]
     loss = sum(
-        box[y == s] @ np.maximum(one.level - s * f[y == s], 0.0)
-        for s, one in zip((1.0, -1.0), levels, strict=False)
+        box[y == s] @ np.maximum(level - s * f[y == s], 0.0)
+        for s, (level, _) in zip((1.0, -1.0), levels, strict=False)
     )
-    total, square = sum(one.level for one in levels), (alpha * y) @ f
+    total, square = sum(level for level, _ in levels), (alpha * y) @ f
     r = total / len(levels)
     primal, dual = 0.5 * square + loss - batch.sums[0] * total, -0.5 * square
-    bias = 0.5 * (levels[1].level - levels[0].level) if two else -r
+    bias = 0.5 * (levels[1][0] - levels[0][0]) if two else -r
     found = batch.certificates[:, 0]
-    violation = max(one.violation for one in levels)
+    violation = max(violation for _, violation in levels)
     gap = (primal - dual) / max(0.5 * square + loss, r * r)
     if two and 0 < r < 1 and violation > 1e-3 * r:
         gap = np.inf
@@ -399,26 +442,46 @@ def test_a_margin_too_small_for_its_violation_ends_after_many_steps(monkeypatch)
         (18, 0.06, "no margin"),
     ):
         steps[:] = now
-        batch._limit_steps(0, violation, certain=False)
+        batch.stop[:] = ""
+        batch.certificates[LAST_VIOLATION] = violation
+        batch._limit_margin(0)
         assert batch.stop[0] == stop
+
+
+def with_sum(alpha, box, total):
+    """The coefficients of side -1 between two other problems, which are not touched."""
+    n = len(alpha)
+    y, bounds = -np.ones(n + 2), np.concatenate([[9.0], box, [9.0]])
+    found = np.array([7.0, *alpha, 7.0])
+    nu.set_sums(np.array([1, n + 1]), np.array([total]), y, bounds, found)
+    assert found[[0, -1]].tolist() == [7.0, 7.0]
+    return found[1:-1]
 
 
 def test_a_sum_goes_to_the_first_rows_and_a_start_is_scaled():
     box = np.array([1.0, 2.0, 0.5])
-    assert nu.with_sum(np.zeros(3), box, 2.5).tolist() == [1.0, 1.5, 0.0]
-    assert nu.with_sum(np.array([0.0, 1.0, 1.0]), box, 2.0).tolist() == [0.5, 1.0, 0.5]
-    assert nu.with_sum(np.array([1.0, 1.0, 0.0]), box, 1.0).tolist() == [0.5, 0.5, 0.0]
+    assert with_sum([0.0, 0.0, 0.0], box, 2.5).tolist() == [1.0, 1.5, 0.0]
+    assert with_sum([0.0, 1.0, 1.0], box, 2.0).tolist() == [0.5, 1.0, 0.5]
+    assert with_sum([1.0, 1.0, 0.0], box, 1.0).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_dividing_by_the_margin_keeps_the_boundary():
-    y = np.array([1.0, -1.0])
-    fit = SvmFit(np.arange(2), y, np.full(2, 4.0), np.array([1.0, 3.0]), np.array([0.5, 0.25]),
-                 0.125, 0.0, 6.0, 3.0, 16.0, 1, "tol")  # fmt: skip
-    found = nu._divide(fit, 0.5)
-    assert found.alpha.tolist() == [2.0, 6.0]
-    assert found.box.tolist() == [8.0, 8.0]
-    np.testing.assert_array_equal(found.scores, fit.scores / 0.5)
-    assert (found.square, found.primal, found.dual) == (64.0, 32.0, 20.0)
+    _, batch = nu_batch(2, 2, sides=[-1, 1], box=np.full(4, 4.0), share=0.5)
+    alpha, y, f = np.array([3.0, 1.0, 2.0, 2.0]), batch.arrays.state[Y], [-0.5, -0.5, 1.0, 1.0]
+    batch.arrays.state[ALPHA], batch.arrays.state[ERRORS] = alpha, f - y
+    (fit,) = batch.results()
+    r, bias, loss, square = 0.75, -0.25, 0.0, 0.5 * 4.0 + 4.0
+    assert batch.margins.tolist() == [r]
+    np.testing.assert_allclose(fit.alpha, alpha / r)
+    np.testing.assert_allclose(fit.box, 4.0 / r)
+    np.testing.assert_allclose(fit.scores, (f + np.array(bias)) / r)
+    primal, dual = 0.5 * square + loss - 4.0 * 2 * r, -0.5 * square
+    np.testing.assert_allclose(
+        [fit.square, fit.primal, fit.dual],
+        [square / r**2, primal / r**2 + 8.0 / r, dual / r**2 + 8.0 / r],
+    )
+    assert fit.gap == (fit.primal - fit.dual) / max(fit.primal, 1.0)
+    assert (fit.stop, fit.violation) == ("tol", 0.0)
 
 
 def test_other_matrices_are_refused_and_computed_rows_are_not():

@@ -307,7 +307,7 @@ def test_the_errors_of_initial_coefficients_are_those_of_a_product(threads):
         for side, a in zip(coding(3, "ovo").T, alphas, strict=True)
     ]
     batch = ProblemBatch(gram, problems, StoppingRule.of(1e-3, "kkt", -1), FitMonitor())
-    smo._begin_on_held(gram, batch, threads)
+    smo._begin_on_held(gram, batch, threads, batch.warm_starts())
     starts, rows, state = batch.arrays.starts, batch.arrays.rows, batch.arrays.state
     for p in range(3):
         own = slice(starts[p], starts[p + 1])

@@ -37,7 +37,8 @@ def test_the_hard_margin_of_the_first_scene_is_an_answer_without_errors(playgrou
 
 
 def test_a_fit_that_time_ends_is_not_shown_as_an_answer(playground, monkeypatch):
-    monkeypatch.setattr("separatrix.solvers.svm.hard_margin.MAX_ROWS", 0)
+    monkeypatch.setattr("separatrix.solvers.svm.takeover.LARGEST_HARD", 0)
+    monkeypatch.setattr("separatrix.solvers.svm.takeover.NEWTON_STEPS", 1e12)
     scene = first_scene(hard=True)
 
     answer = fit(playground, **scene, seconds=0.05)

@@ -9,6 +9,7 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.sparse import issparse
 
 from separatrix.jit import njit
 from separatrix.kernels.base import Kernel, Precomputed
@@ -153,12 +154,13 @@ def centred_weights(support: Support, vectors: Any) -> tuple[Matrix, Vector]:
     return support.weighted_sums(vectors - centre), centre
 
 
-def with_weights(support: Support, fits: Sequence[SvmFit], X: Any) -> Support:
-    """The same with the weights that the solver of some fits found, over the samples of the Gram."""
+def with_weights(support: Support, fits: Sequence[SvmFit], X: Any, order: Codes) -> Support:
+    """The same with the weights that the solver of some fits found; samples X are those of the Gram."""
     found = getattr(fits, "weights", {})
     if not found:
         return support
-    W, _ = centred_weights(support, X[support.rows])
+    vectors = X[order[support.rows]]
+    W, _ = centred_weights(support, vectors.toarray() if issparse(vectors) else vectors)
     for p, w in found.items():
         W[p] = w
     return replace(support, weights=W)

@@ -208,7 +208,9 @@ def _scorer(
         return None
     if isinstance(kernel, Linear) and len(support.intercept) * vectors.shape[1] <= LARGEST_WEIGHTS:
         if issparse(vectors):
-            return LinearScorer(np.asarray(support.columns() @ vectors), support.intercept)
+            own = support.weights
+            weights = np.asarray(support.columns() @ vectors) if own is None else own
+            return LinearScorer(weights, support.intercept)
         return LinearScorer(centred_weights(support, vectors)[0], support.intercept)
     if kernel.from_products and kernel.base is None and not issparse(vectors):
         return KernelScorer(kernel, support, vectors, tolerance)

@@ -34,9 +34,12 @@ class SupportSum(KernelMachine):
             raise AttributeError("coef_ is only available when using a linear kernel")
         vectors = self.support_vectors_
         if issparse(vectors):
-            coef: Any = csr_array(self._support.columns()) @ vectors
+            own = self._support.weights
+            coef: Any = (
+                csr_array(self._support.columns()) @ vectors if own is None else csr_array(own)
+            )
         else:
-            coef, _ = centred_weights(self._support, vectors)
+            coef = centred_weights(self._support, vectors)[0].view()
         values: Any = coef.data if issparse(coef) else coef
         values.flags.writeable = False
         return coef

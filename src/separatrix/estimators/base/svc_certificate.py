@@ -41,6 +41,7 @@ from separatrix.types import Codes, Flags, Gram, HeldMatrix, Matrix, Vector
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 SLACK = 1.1  # a violation counts as within tol up to this multiple of it: the rest is rounding
 FAR = 100.0  # mean square of samples, as a multiple of that about their mean
+MOST_DENSE = 2**24  # values of sparse samples that are made dense for a certificate
 VALUES_AT_ONCE, ROWS_AT_ONCE = 2**19, 2**22
 
 
@@ -56,6 +57,10 @@ class Goal(NamedTuple):
         if stop == LIBSVM or not kernel.positive_semidefinite:
             return cls(SLACK * tol, np.inf)
         return cls(np.inf, tol) if stop == "gap" else cls(SLACK * tol, max(tol, GAP))
+
+    def apart(self, found: Certificate) -> Flags:
+        """Which bounds are above it."""
+        return np.asarray((found.violations > self.violation) | (found.gaps > self.gap))
 
     def missed(self, found: Certificate) -> Flags:
         """Which problems miss it; where the rounding of scores is larger than tol the gap alone decides."""
@@ -91,8 +96,13 @@ class CertifiedFits(NamedTuple):
 
 
 def has_weights(kernel: Kernel, X: Any) -> bool:
-    """Whether a classifier is certified at its weights, those of a linear kernel of dense samples."""
-    return type(kernel) is Linear and not issparse(X)
+    """Whether a classifier is certified at its weights: of a linear kernel, if samples fit dense."""
+    return type(kernel) is Linear and (not issparse(X) or X.shape[0] * X.shape[1] <= MOST_DENSE)
+
+
+def as_dense(X: Any) -> Any:
+    """Samples as a NumPy array."""
+    return X.toarray() if issparse(X) else as_numpy(X)
 
 
 def is_far(X: Any) -> bool:
@@ -157,7 +167,7 @@ class _ValueCertifier:
         )
         found = certify(fits, scores, totals=data.totals, scales=data.scales)
         for wanted in (found.near, fits.box > 0.0):  # first the rows that matter most
-            missed = data.goal.missed(found)
+            missed = data.goal.apart(found)
             if missed.any():
                 scores = self._refined(fits, scores, wanted & fits.of_rows(missed))
                 found = certify(fits, scores, totals=data.totals, scales=data.scales)
@@ -238,7 +248,8 @@ class _WeightCertifier:
     """Certificates of a linear kernel at its weights and intercepts as stored, all in float64."""
 
     def __init__(self, data: SolvedData, support: Support) -> None:
-        self.data, self.support, X = data, support, as_numpy(data.X)
+        X = as_dense(data.X)
+        self.data, self.support = data._replace(X=X), support
         self.W, _ = centred_weights(support, X[data.order[support.rows]])
         self.centre = X.mean(axis=0, dtype=np.float64)
         self.Z = np.subtract(X[data.order], self.centre, dtype=np.float64)
@@ -263,16 +274,17 @@ class _WeightCertifier:
         scores = KnownScores(sums, errors, intercepts, roots, off_dual)
         data = self.data.some(problems)
         found = certify(fits, scores, scales=data.scales)
-        if data.goal.missed(found).any():
+        if data.goal.apart(found).any():
             add_products(np.abs(self.Z), np.abs(W), fits.rows, fits.starts, errors)
             scores = scores._replace(
                 errors=fits.of_rows(off) + (d + 4) * EPS * errors,
                 weight_errors=self._off_dual(problems, sizes, np.diff(fits.starts), quick=False),
             )
             found = certify(fits, scores, scales=data.scales)
-        for p in np.flatnonzero(data.goal.missed(found)).tolist():
+        apart = np.flatnonzero(data.goal.apart(found))
+        for p in apart.tolist():
             self._refine(fits, p, W[p], np.flatnonzero(found.near), scores, stored)
-        if data.goal.missed(found).any():
+        if len(apart):
             found = certify(fits, scores, scales=data.scales)
         return _with_certificate(data, fits, found), stored
 
@@ -282,7 +294,7 @@ class _WeightCertifier:
         """Compute scores of rows near the margin in longer floats, and the best intercept from them."""
         first, stop = fits.starts[p], fits.starts[p + 1]
         near, centre = near[(near >= first) & (near < stop)], self.centre.astype(LONG)
-        Z = as_numpy(self.data.X)[self.data.order[fits.rows[near]]] - centre
+        Z = self.data.X[self.data.order[fits.rows[near]]] - centre
         sums, shift = Z @ w.astype(LONG), w.astype(LONG) @ centre
         own = scores.sums[first:stop].astype(LONG)
         own[near - first] = sums

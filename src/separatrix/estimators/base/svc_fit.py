@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from separatrix.data.splits import stratified_folds
 from separatrix.errors import DataError, ParameterError
@@ -185,7 +186,7 @@ def solve_svc(
     segments = class_segments(train.y[order], k)
 
     weighted = has_weights(kernel, X)
-    centred = weighted and is_far(X)
+    centred = weighted and not issparse(X) and is_far(X)
 
     def build_gram(tolerance: float) -> Gram:
         return make(
@@ -210,7 +211,7 @@ def solve_svc(
 
     def support_of(fits: Sequence[SvmFit]) -> Support:
         support = Support.of(fits, k, options.multi_class, segments=segments)
-        return with_weights(support, fits, X[order]) if weighted else support
+        return with_weights(support, fits, X, order) if weighted else support
 
     problems = all_boundaries(segments, options.multi_class, [box], device is not None)
     with beside_other_work(device):

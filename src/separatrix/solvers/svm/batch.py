@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,7 +43,7 @@ from separatrix.solvers.svm.working_set import (
     certify,
     set_size,
 )
-from separatrix.types import Codes, Flags, Gram, Vector
+from separatrix.types import Codes, Flags, Gram, Matrix, Vector
 
 NEARLY_HARD = 1e14  # C times the largest k(x, x): more is a hard margin, as far as float64 can tell
 STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
@@ -52,8 +53,18 @@ HANDED_OVER = "handed over"  # value of `stop`: to the interior-point method
 NEVER = int(np.iinfo(np.int64).max)
 
 
+class GivenSums(NamedTuple):
+    """Sums of coefficients that are given, and the margin that is wanted."""
+
+    sides: Matrix  # shape: (r, m); signs of the coefficients in each sum
+    totals: Vector  # shape: (m,)
+    margin: float  # 1, or 0 where the sums decide it
+
+
 class ProblemBatch:
     """State of all problems during optimisation."""
+
+    fewest_steps = 50_000  # before a problem is handed over: they take a few milliseconds
 
     def __init__(
         self, gram: Gram, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
@@ -120,6 +131,15 @@ class ProblemBatch:
         limits = self.arrays.whole[LIMIT]
         np.minimum(limits, np.maximum(self.ends, 1), out=limits)
         self.stop[steps == 0] = HANDED_OVER
+
+    def given_sums(self, p: int, y: Vector) -> GivenSums:
+        """The sums of coefficients that a problem is given, of rows on these sides."""
+        return GivenSums(y[:, None], np.zeros(1), 1.0)
+
+    def forget_errors(self, p: int) -> None:
+        """Set the errors of a problem to those without coefficients."""
+        own = self.span(p)
+        np.negative(self.arrays.state[Y, own], out=self.arrays.state[ERRORS, own])
 
     def open(self) -> Codes:
         """Problems that go on."""

@@ -26,6 +26,9 @@ from separatrix.types import Flags, Matrix, Vector
 MAX_STEPS = 100
 GAP = 1e-10  # relative, at which a problem is solved
 CLOSE, PATIENCE = 1e-3, 8  # from this gap on, so many steps without a smaller one are the end
+STUCK = 25  # steps without a smaller gap, once there is one
+NO_LEVEL = 1e-7  # |V'a|^2 as a share of that at the start: without a margin, the optimum is w = 0
+LARGEST_NUGGET = 1e-6
 LOST = 1e6  # times the smallest gap: rounding has taken over
 FEASIBLE = (
     1e-6  # of the sum of coefficients: with sums farther from the given ones there is no dual value
@@ -73,7 +76,7 @@ class NewtonSystem(Protocol):
         ...
 
 
-class Quadratic(Protocol):
+class QuadraticTerm(Protocol):
     """The quadratic term 1/2 |w|^2 with w = V'a."""
 
     largest: float  # of the diagonal of V V'
@@ -129,13 +132,13 @@ class Columns:
 
     def newton(self, precisions: Vector) -> NewtonSystem:
         """That of the weights and levels, of order d + m."""
-        A, d = self.with_sides, len(self.ridge)
+        A = self.with_sides
         if issparse(A):
             K: Matrix = (A.T @ A.multiply(precisions[:, None]).tocsr()).toarray()
         else:
             K = A.T @ (A * precisions[:, None])
-        K[range(d), range(d)] += self.ridge
-        return _ColumnsSystem(self, precisions, ScaledFactor.of(K))
+        ridge = np.append(self.ridge, np.zeros(A.shape[1] - len(self.ridge)))
+        return _ColumnsSystem(self, precisions, ScaledFactor.of(K, ridge))
 
 
 class KernelMatrix:
@@ -159,9 +162,7 @@ class KernelMatrix:
 
     def newton(self, precisions: Vector) -> NewtonSystem:
         """That of the coefficients, of order r."""
-        K = self.Q.copy()
-        K[np.diag_indices_from(K)] += 1.0 / precisions
-        factor = ScaledFactor.of(K)
+        factor = ScaledFactor.of(self.Q, 1.0 / precisions)
         return _KernelSystem(self, factor, factor.solve(self.sides))
 
 
@@ -180,36 +181,38 @@ def low_rank(K: Matrix) -> Matrix | None:
 
 
 class ScaledFactor(NamedTuple):
-    """A matrix, the scale that gives it a unit diagonal, and the Cholesky factor of the scaled one."""
+    """A matrix plus a diagonal, the scale that gives the sum a unit diagonal, and its Cholesky factor."""
 
     K: Matrix
+    diagonal: Vector
     scale: Vector
     factor: Any
 
     @classmethod
-    def of(cls, K: Matrix) -> ScaledFactor:
+    def of(cls, K: Matrix, diagonal: Vector) -> ScaledFactor:
         """Factorise; a matrix that rounding has made indefinite gets a nugget, as small as works."""
-        scale = 1.0 / np.sqrt(np.maximum(K.diagonal(), TINY))
-        scaled, nugget = K * scale[:, None], 0.0
-        scaled *= scale
+        scale = 1.0 / np.sqrt(np.maximum(K.diagonal() + diagonal, TINY))
+        nugget = 0.0
         while True:
+            scaled = K * scale[:, None]
+            scaled *= scale
+            scaled[np.diag_indices_from(scaled)] = 1.0 + nugget
             try:
-                return cls(K, scale, cho_factor(scaled, lower=True, check_finite=False))
+                factor = cho_factor(scaled.T, lower=True, overwrite_a=True, check_finite=False)
+                return cls(K, diagonal, scale, factor)
             except np.linalg.LinAlgError:
-                more = max(100.0 * nugget, NUGGET)
-                if not more < 1.0:
+                nugget = max(100.0 * nugget, NUGGET)
+                if nugget > LARGEST_NUGGET:
                     raise
-                scaled[np.diag_indices_from(scaled)] += more - nugget
-                nugget = more
 
     def solve(self, right: Any) -> Any:
         """Solve with one step of refinement."""
         z = self._solve(right)
-        return z + self._solve(right - self.K @ z)
+        return z + self._solve(right - self.K @ z - (self.diagonal * z.T).T)
 
     def _solve(self, right: Any) -> Any:
-        scale = self.scale.reshape((-1,) + (1,) * (right.ndim - 1))
-        return scale * cho_solve(self.factor, scale * right, check_finite=False)
+        scaled = (self.scale * right.T).T
+        return (self.scale * cho_solve(self.factor, scaled, check_finite=False).T).T
 
 
 class _ColumnsSystem(NamedTuple):
@@ -252,7 +255,7 @@ class _Point(NamedTuple):
 
 
 def solve_interior_point(
-    quadratic: Quadratic,
+    quadratic: QuadraticTerm,
     problem: BoxProblem,
     monitor: FitMonitor | None = None,
     max_iter: int = MAX_STEPS,
@@ -284,7 +287,7 @@ def solve_interior_point(
     hard = np.isinf(problem.box)
     point = _first_point(quadratic, problem, hard)
     best: BoxFit | None = None
-    waiting = 0
+    waiting, first = 0, 0.0
     for step in range(min(max_iter, MAX_STEPS) + 1):
         scores = quadratic.scores(point.w, point.a)
         margins = scores + problem.sides @ point.levels
@@ -292,11 +295,19 @@ def solve_interior_point(
         off = float(np.abs(problem.sides.T @ point.a - problem.totals).max(initial=0.0))
         if not off <= FEASIBLE * point.a.sum():
             gap = np.inf
+        elif not problem.margin:
+            square = quadratic.squares(point.w, point.a, scores)[1]
+            first = first or square
+            if square <= NO_LEVEL * first:
+                margins = scores + problem.sides @ point.levels
+                return BoxFit(point.a, point.levels, point.w, margins, gap, step, True)
         waiting += 1
         if best is None or gap < best.gap:
             best = BoxFit(point.a, point.levels, point.w, margins, gap, step, True)
             waiting = 0
-        if best.gap <= GAP or gap > LOST * best.gap or (waiting > PATIENCE and best.gap < CLOSE):
+        if best.gap <= GAP or gap > LOST * best.gap:
+            break
+        if waiting > (PATIENCE if best.gap < CLOSE else STUCK) and best.gap < np.inf:
             break
         if hard.any() and _has_no_margin(quadratic, point, scores):
             return best._replace(alpha=point.a, bounded=False)
@@ -312,7 +323,7 @@ def solve_interior_point(
     return best
 
 
-def _first_point(quadratic: Quadratic, problem: BoxProblem, hard: Flags) -> _Point:
+def _first_point(quadratic: QuadraticTerm, problem: BoxProblem, hard: Flags) -> _Point:
     """A quarter of each upper bound; with given sums the share that makes them, and its margins."""
     box = np.where(hard, 1.0, problem.box)
     share = np.full(len(box), START)
@@ -333,7 +344,7 @@ def _first_point(quadratic: Quadratic, problem: BoxProblem, hard: Flags) -> _Poi
 
 
 def _gap(
-    quadratic: Quadratic, problem: BoxProblem, point: _Point, hard: Flags, scores: Vector
+    quadratic: QuadraticTerm, problem: BoxProblem, point: _Point, hard: Flags, scores: Vector
 ) -> float:
     short = np.maximum(0.0, problem.margin - scores - problem.sides @ point.levels)
     square, dual_square = quadratic.squares(point.w, point.a, scores)
@@ -343,18 +354,20 @@ def _gap(
         square = square / least**2 if least > 0.0 else np.inf
     primal = 0.5 * square + loss + float(problem.totals @ point.levels)
     dual = problem.margin * float(point.a.sum()) - 0.5 * dual_square
+    off = np.abs(problem.sides.T @ point.a - problem.totals)  # what the sums still miss counts too
+    gap = primal - dual + float(np.abs(point.levels) @ off)
     size = max(abs(primal), 1.0) if problem.margin else max(0.5 * square + loss, TINY)
-    return (primal - dual) / size if size < np.inf else np.inf
+    return gap / size if size < np.inf else np.inf
 
 
-def _has_no_margin(quadratic: Quadratic, point: _Point, scores: Vector) -> bool:
+def _has_no_margin(quadratic: QuadraticTerm, point: _Point, scores: Vector) -> bool:
     """Whether coefficients grow along a direction with weights of 0: the convex hulls meet."""
     _, square = quadratic.squares(point.w, point.a, scores)
     return bool(4.0 * square <= NOT_SEPARABLE * quadratic.largest * point.a.sum() ** 2)
 
 
 def _step(
-    quadratic: Quadratic, problem: BoxProblem, point: _Point, hard: Flags, margins: Vector
+    quadratic: QuadraticTerm, problem: BoxProblem, point: _Point, hard: Flags, margins: Vector
 ) -> _Point:
     """A predictor step, which tells how much to centre, then a corrector step."""
     a, s, t, x, w, _ = point

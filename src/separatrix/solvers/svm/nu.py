@@ -1,21 +1,19 @@
 """Support vector problems whose coefficients have a given sum: nu-SVC and the one-class machine.
 
-The rounds are those of `smo.py`; a step moves two rows of the same side, so that the sum over each side
-stays (`nu_working_set.py`). The errors have no linear term here: any constant may be added on a side.
+The rounds are those of `smo.py` and `working_set.py`; a step moves two rows of the same side, so that the
+sum over each side stays. The errors have no linear term here: any constant may be added on a side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
+from separatrix.jit import njit
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.threads import blas_on_one_thread
-from separatrix.solvers.stopping import relative_gap
-from separatrix.solvers.svm.batch import ProblemBatch
-from separatrix.solvers.svm.nu_working_set import align_sides, solve_nu_tile
+from separatrix.solvers.svm.batch import NEVER, GivenSums, ProblemBatch
 from separatrix.solvers.svm.problem import (
     NOT_SEPARABLE,
     ROUNDING,
@@ -23,40 +21,34 @@ from separatrix.solvers.svm.problem import (
     SvmFit,
     SvmProblem,
 )
-from separatrix.solvers.svm.smo import (
-    WorkingSet,
-    begin,
-    fetch_computed,
-    fetch_held,
-    run_together,
-    worthwhile_threads,
-)
+from separatrix.solvers.svm.smo import solve_on_held, solve_on_rows
+from separatrix.solvers.svm.stacked import StackedFits
 from separatrix.solvers.svm.working_set import (
     ALPHA,
-    BIAS,
     BOX,
-    DUAL,
     ERRORS,
-    GAP,
+    GOAL,
     LARGEST_GAP,
     LAST_VIOLATION,
+    LEAST_SQUARE,
+    MARGIN,
+    N_SIDES,
     PRIMAL,
     REACHED,
+    SHIFT,
     SQUARE,
     STATUS,
     STEPS,
-    TOL,
-    VIOLATION,
+    SUM,
     Y,
+    lower_tolerance,
 )
-from separatrix.types import Codes, Flags, Gram, HeldMatrix, RowMatrix, Vector
+from separatrix.types import Codes, Gram, HeldMatrix, RowMatrix, Vector
 
 MOST_EXTRA_STEPS = 2_000_000  # for the division by r, once the tolerance is reached without it
-MOST_AT_ONCE = 16.0  # times smaller is the next violation asked for while r is not known well
 MOST_STEPS_A_ROW = 100  # on problems of more rows, until some margin is certain
 NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
 LARGEST_FINITE = float(np.finfo(np.float64).max)
-TINY = np.finfo(np.float64).tiny
 
 
 def solve_nu_svms(
@@ -96,70 +88,18 @@ def solve_nu_svms(
     (2001).
     """
     rule, monitor = StoppingRule.of(tol, stop, max_iter), monitor or FitMonitor()
-    batch = NuBatch(gram, problems, rule, monitor, nu)
-    threads = worthwhile_threads(batch, threads)
+    make = partial(NuBatch, nu=nu)
     if isinstance(gram, HeldMatrix):
-        fetch, capacity = fetch_held(gram), gram.shape[0]
-    elif isinstance(gram, RowMatrix):
-        fetch, capacity = fetch_computed(gram), gram.capacity
-    else:
-        raise TypeError(f"a Gram matrix must be held or by rows; got {gram!r}")
-    with blas_on_one_thread():
-        begin(batch, fetch, capacity, batch.warm_starts())
-        batch.measure()
-        run_together(gram, fetch, batch, capacity, threads, NuWorkingSet)
-    return batch.results()
-
-
-class NuWorkingSet(WorkingSet):
-    """A working set of a problem with a given sum on each side."""
-
-    batch: NuBatch
-
-    def choose(self) -> float:
-        """Choose the next working set; return the violation over all rows."""
-        self.batch.align(self.p)
-        return super().choose()
-
-    def solve(self, tol: float, most_steps: int) -> int:
-        """Make steps on the working set; return their number."""
-        if self.batch.one_sided[self.p]:
-            return super().solve(tol, most_steps)
-        return int(solve_nu_tile(self.tile, self.state, self.count, tol, most_steps))
-
-
-class Levels(NamedTuple):
-    """The optimality conditions of one side: y f(x) = level on its free rows."""
-
-    level: float
-    violation: float
-
-    @classmethod
-    def of(cls, margins: Vector, alpha: Vector, box: Vector) -> Levels:
-        """The mean over free rows, or the middle of the feasible range.
-
-        For the level, a coefficient within rounding of a bound counts as being at it.
-        """
-        off = ROUNDING * box
-        free = (alpha > off) & (alpha < box - off)
-        if free.any():
-            level = float(margins[free].mean())
-        else:
-            ends = _ends(margins, alpha > off, alpha < box - off)
-            finite = [end for end in ends if np.isfinite(end)]
-            level = float(np.mean(finite)) if finite else 0.0
-        highest, lowest = _ends(margins, alpha > 0.0, alpha < box)
-        return cls(level, max(highest - lowest, 0.0))
-
-
-def _ends(margins: Vector, may_shrink: Flags, may_grow: Flags) -> tuple[float, float]:
-    """The largest margin of rows that may shrink and the smallest of rows that may grow."""
-    highest = margins.max(initial=-np.inf, where=may_shrink)
-    return float(highest), float(margins.min(initial=np.inf, where=may_grow))
+        return solve_on_held(gram, problems, rule, monitor, threads, make)
+    if isinstance(gram, RowMatrix):
+        return solve_on_rows(gram, problems, rule, monitor, threads, make)
+    raise TypeError(f"a Gram matrix must be held or by rows; got {gram!r}")
 
 
 class NuBatch(ProblemBatch):
     """Problems with a given sum on each side. Certificates are of a, before it is divided by r."""
+
+    fewest_steps = 5_000
 
     def __init__(
         self,
@@ -171,165 +111,141 @@ class NuBatch(ProblemBatch):
     ) -> None:
         super().__init__(gram, problems, rule, monitor)
         self.gaps = np.minimum(self.gaps, LARGEST_FINITE)  # an infinite one has no certain r yet
-        self.arrays.real[LARGEST_GAP] = self.gaps
-        p = len(problems)
-        self.one_sided = np.array([not (problem.sides < 0).any() for problem in problems])
-        self.shifts = np.zeros(p)  # of the errors of side -1
-        self.margins = np.zeros(p)  # r
-        self._within_tol = np.full(
-            p, -1
-        )  # steps at which the tolerance was reached before division by r
-        self.squares = np.zeros(p)  # |w|^2 of the first rows' means, as far as it is known
-        state = self.arrays.state
-        self.sums = np.empty(p)  # of the coefficients of a side
-        for number in range(p):
-            y, box = state[Y, self.span(number)], state[BOX, self.span(number)]
-            sides = [box[y > 0].sum()] + ([] if self.one_sided[number] else [box[y < 0].sum()])
-            self.sums[number] = min(nu * box.sum() / len(sides), *sides)
+        starts, state, p = self.arrays.starts, self.arrays.state, len(problems)
+        real = np.concatenate([self.arrays.real, np.zeros((6, p))])
+        self.sums, self.shifts, self.margins = real[SUM], real[SHIFT], real[MARGIN]
+        real[LARGEST_GAP], real[GOAL] = self.gaps, self.tol
+        self.arrays = self.arrays._replace(real=real)
+        sides = self.problems.sides
+        self.one_sided = np.minimum.reduceat(sides.sides, sides.starts[:-1]) > 0
+        real[N_SIDES] = np.where(self.one_sided, 1.0, 2.0)
+        plus, minus = (
+            np.add.reduceat(np.where(state[Y] == side, state[BOX], 0.0), starts[:-1])
+            for side in (1.0, -1.0)
+        )
+        most = np.where(self.one_sided, plus, np.minimum(plus, minus))
+        np.minimum(nu * (plus + minus) / real[N_SIDES], most, out=self.sums)
+        real[LEAST_SQUARE] = NOT_SEPARABLE * self.scales * self.sums**2
+        self._within_tol = np.full(p, NEVER)  # steps until the tolerance, before division by r
 
     def warm_starts(self) -> Codes:
         """Set feasible initial coefficients of every problem; return all of them."""
-        state = self.arrays.state
-        for p, problem in enumerate(self.problems):
-            span = self.span(p)
-            y, box, start = state[Y, span], state[BOX, span], problem.start
-            for side in (1.0,) if self.one_sided[p] else (1.0, -1.0):
-                own = y == side
-                near = np.zeros(np.count_nonzero(own)) if start is None else start[own]
-                state[ALPHA, span][own] = with_sum(near, box[own], float(self.sums[p]))
-        return np.arange(len(self.problems))
+        state, start = self.arrays.state, self.problems.start
+        if start is not None:
+            state[ALPHA] = start
+        set_sums(self.arrays.starts, self.sums, state[Y], state[BOX], state[ALPHA])
+        return np.arange(len(self.sums))
+
+    def hand_over_after(self, steps: Codes) -> None:
+        """As other problems; all have their initial errors by now."""
+        self.measure()
+        super().hand_over_after(steps)
+
+    def given_sums(self, p: int, y: Vector) -> GivenSums:
+        """The sum of each side."""
+        sides = np.stack(
+            [y == side for side in ((1.0,) if self.one_sided[p] else (1.0, -1.0))], axis=1
+        )
+        return GivenSums(sides.astype(np.float64), np.full(sides.shape[1], self.sums[p]), 0.0)
+
+    def forget_errors(self, p: int) -> None:
+        """As of other problems; the errors of a side are not shifted."""
+        super().forget_errors(p)
+        self.shifts[p] = 0.0
 
     def measure(self) -> None:
-        """Keep |w|^2 of problems that start from their first rows: the size of the classes' distances."""
-        for p, problem in enumerate(self.problems):
-            if problem.start is None:
-                y, _, alpha, scores = self._rows(p)
-                self.squares[p] = (alpha * y) @ scores
-
-    def align(self, p: int) -> None:
-        """Make the errors of both sides of a problem comparable."""
-        if not self.one_sided[p]:
-            span = self.span(p)
-            self.shifts[p] += align_sides(self.arrays.state, span.start, span.stop - span.start)
+        """Call w = 0 what is nothing beside the first rows' means: the size of the classes' distances."""
+        state, least = self.arrays.state, self.arrays.real[LEAST_SQUARE]
+        products = state[ALPHA] * state[Y] * self._scores()
+        squares = NO_MARGIN * np.add.reduceat(products, self.arrays.starts[:-1])
+        np.maximum(least, squares, out=least, where=~self.problems.given)
 
     def certify(self, chosen: Codes) -> None:
         """Write the certificates of some problems; stop those whose optimum is w = 0."""
-        for p in chosen.tolist():
-            self._certify(p)
-
-    def _certify(self, p: int) -> None:
-        y, box, alpha, scores = self._rows(p)
-        trained = box > 0
-        sides = (1.0,) if self.one_sided[p] else (1.0, -1.0)
-        found, loss = [], 0.0
-        for side in sides:
-            own = trained & (y == side)
-            margins = side * scores[own]
-            levels = Levels.of(margins, alpha[own], box[own])
-            loss += float(box[own] @ np.maximum(levels.level - margins, 0.0))
-            found.append(levels)
-        square = float((alpha * y) @ scores)
-        total = float(self.sums[p] * sum(levels.level for levels in found))
-        primal, dual = 0.5 * square + loss - total, -0.5 * square
-        r = sum(levels.level for levels in found) / len(found)
-        bias = -r if self.one_sided[p] else 0.5 * (found[1].level - found[0].level)
-        size = max(0.5 * square + loss, r * r, TINY)
-        self.margins[p] = r
-        own_certificate = self.certificates[:, p]
-        own_certificate[BIAS], own_certificate[SQUARE] = bias, square
-        own_certificate[PRIMAL], own_certificate[DUAL] = primal, dual
-        violation = max(levels.violation for levels in found)
-        own_certificate[LAST_VIOLATION] = violation
-        own_certificate[GAP] = (primal - dual) / size
-        if not self.one_sided[p] and 0 < r < 1 and violation > self.tol * r:
-            own_certificate[GAP] = np.inf  # scores are divided by r, and their errors too
-        if not self.one_sided[p]:
-            self._limit_steps(p, violation, certain=primal < -0.25 * square)
-        size = NOT_SEPARABLE * self.scales[p] * self.sums[p] ** 2
-        if square <= max(size, NO_MARGIN * self.squares[p]):
-            self.stop[p] = "no margin"
+        super().certify(chosen)
+        none = self.certificates[SQUARE, chosen] <= self.arrays.real[LEAST_SQUARE, chosen]
+        self.stop[chosen[none]] = "no margin"
 
     def review(self, chosen: Codes) -> Codes:
         """Decide which of some problems are done; those that go on for the division by r know how far."""
+        self.certify(chosen[self.arrays.whole[STATUS, chosen] == REACHED])
         left = super().review(chosen)
-        real, r = self.arrays.real, self.margins[left]
-        scaled = ~self.one_sided[left] & (r > 0.0) & (r < 1.0)
-        scaled &= self.arrays.whole[STATUS, left] == REACHED
-        near, r = left[scaled], r[scaled]
-        violation = real[VIOLATION, near]
-        known = violation < 0.25 * r  # r is wrong by no more than that
-        goal = np.maximum(0.5 * self.tol * r, np.where(known, 0.0, violation / MOST_AT_ONCE))
-        real[TOL, near] = np.minimum(real[TOL, near], goal)
+        for p in left[self.arrays.whole[STATUS, left] == REACHED]:
+            lower_tolerance(self.arrays, p)
         return left
 
-    def _limit_steps(self, p: int, violation: float, *, certain: bool) -> None:
+    def _review_steps(self, p: int) -> None:
+        super()._review_steps(p)
+        if not self.one_sided[p]:
+            self._limit_margin(p)
+
+    def _limit_margin(self, p: int) -> None:
         """Stop a problem that after many steps has no margin to speak of.
 
-        Either the violation is not small beside r, by which scores are divided; or it is not `certain`
-        that the optimum has half of |w|^2: the primal objective bounds that from below.
+        Either the violation is not small beside r, by which scores are divided; or it is not certain that
+        the optimum has half of |w|^2: the primal objective bounds that from below.
         """
-        steps, r = int(self.arrays.whole[STEPS, p]), self.margins[p]
-        span = self.span(p)
-        most = max(MOST_EXTRA_STEPS, MOST_STEPS_A_ROW * (span.stop - span.start))
+        steps, numbers = int(self.arrays.whole[STEPS, p]), self.certificates[:, p]
+        violation = numbers[LAST_VIOLATION]
         if violation > self.tol:
-            endless = steps > most and not certain
-        elif self._within_tol[p] < 0:
-            self._within_tol[p], endless = steps, False
+            rows = int(np.diff(self.arrays.starts)[p])
+            certain = numbers[PRIMAL] < -0.25 * numbers[SQUARE]
+            endless = steps > max(MOST_EXTRA_STEPS, MOST_STEPS_A_ROW * rows) and not certain
         else:
-            endless = steps - self._within_tol[p] > MOST_EXTRA_STEPS and violation > self.tol * r
+            self._within_tol[p] = min(self._within_tol[p], steps)
+            late = steps - self._within_tol[p] > MOST_EXTRA_STEPS
+            endless = late and violation > self.tol * self.margins[p]
         if endless:
             self.stop[p] = "no margin"
 
     def results(self) -> Sequence[SvmFit]:
         """The fits; those of nu-SVCs are divided by r."""
-        fits = []
-        for p, fit in enumerate(super().results()):
-            _, _, _, scores = self._rows(p)
-            stop = "no margin" if self.stop[p] == "no margin" else fit.stop
-            r = float(self.margins[p])
-            fit = fit._replace(errors=scores - fit.y, stop=stop)
-            if not self.one_sided[p] and r > 0:
-                fit = _divide(fit, r)
-            fits.append(fit._replace(gap=relative_gap(fit.primal, fit.dual)))
-        return fits
+        fits = StackedFits.of(super().results())
+        scaled = ~self.one_sided & (self.margins > 0.0)
+        r = np.where(scaled, self.margins, 1.0)
+        scores, each = self._scores(), fits.of_rows(r)
+        alpha = fits.alpha / each
+        by_row = fits.rows, fits.y, fits.box / each, alpha, scores / each - fits.y
+        total = np.where(scaled, np.add.reduceat(alpha, fits.starts[:-1]), 0.0)
+        bias, primal, dual, square, violation, _ = fits.certificates
+        with np.errstate(over="ignore", invalid="ignore"):
+            primal, dual = primal / r / r + total, dual / r / r + total  # r^2 can overflow
+            gaps = (primal - dual) / np.maximum(np.abs(primal), 1.0)
+        gaps[np.isnan(gaps)] = np.inf
+        worse = np.maximum(violation, violation / r)
+        numbers = np.array([bias / r, primal, dual, square / r / r, worse, gaps])
+        stops = np.where(self.stop == "no margin", self.stop, fits.stops)
+        return StackedFits(fits.starts, by_row, numbers, fits.steps, stops)
 
-    def _rows(self, p: int) -> tuple[Vector, Vector, Vector, Vector]:
-        """Sides, upper bounds and coefficients of a problem, and scores of its rows without bias."""
-        span, state = self.span(p), self.arrays.state
-        y = state[Y, span]
-        scores = state[ERRORS, span] + y - np.where(y < 0, self.shifts[p], 0.0)
-        return y, state[BOX, span], state[ALPHA, span], scores
+    def _scores(self) -> Vector:
+        """Scores of the rows of all problems without bias."""
+        state = self.arrays.state
+        shifts = np.repeat(self.shifts, np.diff(self.arrays.starts))
+        return np.asarray(state[ERRORS] + state[Y] - np.where(state[Y] < 0.0, shifts, 0.0))
 
 
-def with_sum(start: Vector, box: Vector, total: float) -> Vector:
-    """Coefficients in the box with a given sum near a multiple of the given ones, else on the first rows.
+@njit(cache=True, nogil=True)
+def set_sums(starts: Codes, sums: Vector, y: Vector, box: Vector, alpha: Vector) -> None:
+    """Give the coefficients of each side of problems, whose rows begin at `starts`, their sum.
 
-    >>> with_sum(np.array([0.0, 2.0, 1.0]), np.ones(3), 1.5).tolist()
-    [0.0, 1.0, 0.5]
-    >>> with_sum(np.zeros(3), np.ones(3), 1.5).tolist()
-    [1.0, 0.5, 0.0]
+    They become a multiple of what they are, in the box; what is left goes to the first rows with room.
+
+    >>> box, alpha = np.ones(6), np.array([0.0, 2.0, 1.0, 0.0, 0.0, 0.0])
+    >>> set_sums(np.array([0, 6]), np.array([1.5]), np.array([1.0] * 3 + [-1.0] * 3), box, alpha)
+    >>> alpha.tolist()
+    [0.0, 1.0, 0.5, 1.0, 0.5, 0.0]
     """
-    given = float(start.sum())
-    alpha = np.minimum(start * (total / given), box) if given > 0 else np.zeros(len(box))
-    left = total - float(alpha.sum())
-    room = box - alpha
-    rest = left - (np.cumsum(room) - room)  # after the rows before
-    rest[rest <= ROUNDING * total] = 0.0
-    return np.asarray(alpha + np.clip(rest, 0.0, room))
-
-
-def _divide(fit: SvmFit, r: float) -> SvmFit:
-    """The C-SVC with upper bounds box / r that has the same boundary; its violation is divided too."""
-    alpha, square = fit.alpha / r, fit.square / r / r  # r**2 can overflow
-    total = float(alpha.sum())
-    scores = (fit.errors + fit.y) / r
-    return fit._replace(
-        alpha=alpha,
-        box=fit.box / r,
-        errors=scores - fit.y,
-        intercept=fit.intercept / r,
-        violation=max(fit.violation, fit.violation / r),
-        primal=fit.primal / r / r + total,
-        dual=fit.dual / r / r + total,
-        square=square,
-    )
+    for p in range(len(sums)):
+        for side in (-1.0, 1.0):
+            given, left = 0.0, sums[p]
+            for i in range(starts[p], starts[p + 1]):
+                given += alpha[i] if y[i] == side else 0.0
+            for i in range(starts[p], starts[p + 1]):
+                if y[i] == side and given > 0.0:
+                    alpha[i] = min(alpha[i] * (sums[p] / given), box[i])
+                    left -= alpha[i]
+            for i in range(starts[p], starts[p + 1]):
+                if y[i] == side and left > ROUNDING * sums[p]:
+                    step = min(left, box[i] - alpha[i])
+                    alpha[i] += step
+                    left -= step

@@ -39,8 +39,10 @@ from separatrix.solvers.svm.working_set import (
     Scratch,
     Y,
     add_rows,
+    align_problem,
     begin_problems,
     choose_rows,
+    solve_nu_tile,
     solve_problems,
     solve_tile,
 )
@@ -92,6 +94,7 @@ class KernelRows(NamedTuple):
     first_column: int  # the column of K that the segment begins at
 
 
+MakeBatch = Callable[[Gram, Sequence[SvmProblem], StoppingRule, FitMonitor], ProblemBatch]
 FetchRows = Callable[[dict[int, Codes]], dict[int, KernelRows]]  # rows wanted of each segment
 
 
@@ -101,10 +104,11 @@ def solve_on_held(
     rule: StoppingRule,
     monitor: FitMonitor,
     threads: int,
+    make: MakeBatch = ProblemBatch,
 ) -> Sequence[SvmFit]:
     """Solve every problem over a matrix in memory."""
     n, fetch = gram.shape[0], fetch_held(gram)
-    batch = ProblemBatch(gram, problems, rule, monitor)
+    batch = make(gram, problems, rule, monitor)
     threads = worthwhile_threads(batch, threads)
     _begin_on_held(gram, batch, threads, batch.warm_starts())
     short = _values(batch) <= SHORT
@@ -112,11 +116,11 @@ def solve_on_held(
     def solve() -> None:
         if len(problems) < FEW_PROBLEMS and batch.largest >= LARGE_PROBLEM:
             run_together(gram, fetch, batch, n, threads)
-            return
-        shares = _shares(batch, SHARES * threads if threads > 1 else 1)
-        in_threads(run, shares, threads=threads, monitor=monitor)
-        if short:
-            batch.review(batch.open())
+        while len(batch.open()):
+            shares = _shares(batch, SHARES * threads if threads > 1 else 1)
+            in_threads(run, shares, threads=threads, monitor=monitor)
+            if short:
+                batch.review(batch.open())
 
     def run(chosen: Codes) -> None:
         scratch = Scratch.of(batch.arrays.work.shape[1], batch.largest)
@@ -137,17 +141,17 @@ def solve_on_rows(
     rule: StoppingRule,
     monitor: FitMonitor,
     threads: int,
+    make: MakeBatch = ProblemBatch,
 ) -> Sequence[SvmFit]:
     """Solve every problem over a matrix that computes its rows when they are fetched."""
-    batch, fetch = ProblemBatch(gram, problems, rule, monitor), fetch_computed(gram)
+    batch, fetch = make(gram, problems, rule, monitor), fetch_computed(gram)
     with blas_on_one_thread():
         begin(batch, fetch, gram.capacity, batch.warm_starts())
+        threads_of_rounds = worthwhile_threads(batch, threads)
         _finish(
             gram,
             batch,
-            lambda: run_together(
-                gram, fetch, batch, gram.capacity, worthwhile_threads(batch, threads)
-            ),
+            lambda: run_together(gram, fetch, batch, gram.capacity, threads_of_rounds),
             partial(begin, batch, fetch, gram.capacity),
             threads,
             LARGEST_SET,
@@ -188,7 +192,8 @@ def _finish(
     set_size: int,
 ) -> None:
     """Solve all problems: those of too many steps by the interior-point method."""
-    batch.hand_over_after(steps_before(gram, np.diff(batch.arrays.starts), set_size, batch.hard))
+    sizes = np.diff(batch.arrays.starts)
+    batch.hand_over_after(steps_before(gram, sizes, set_size, batch.fewest_steps, batch.hard))
     solve()
     if take_over(gram, batch, rescore, threads):
         solve()
@@ -303,6 +308,7 @@ class WorkingSet:
 
     def choose(self) -> float:
         """Choose the next working set; return the violation over all rows."""
+        self.two_sums = align_problem(self.batch.arrays, self.p)
         self.count, top, bottom = choose_rows(
             self.batch.arrays.state, self.first, len(self.taken), self.work, self.count, self.size,
             self.taken, self.found, self.keys,
@@ -311,7 +317,8 @@ class WorkingSet:
 
     def solve(self, tol: float, most_steps: int) -> int:
         """Make steps on the working set; return their number."""
-        return int(solve_tile(self.tile, self.state, self.count, tol, most_steps))
+        solve = solve_nu_tile if self.two_sums else solve_tile
+        return int(solve(self.tile, self.state, self.count, tol, most_steps))
 
     def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int, *, alone: int) -> None:
         """Compute kernel values of the new rows with all; those among rows that stay move to the start.
@@ -363,7 +370,6 @@ def run_together(
     batch: ProblemBatch,
     capacity: int,
     threads: int,
-    kind: type[WorkingSet] = WorkingSet,
 ) -> None:
     """Advance all problems round by round, as many at a time as fit in memory."""
     everything = batch.open().tolist()
@@ -371,7 +377,7 @@ def run_together(
         return
     uses = Counter(segment for p in everything for segment, _, _ in batch.segments(p))
     most = capacity // max(uses.values())
-    sets = [kind(batch, p, capacity, most, gram.dtype) for p in everything]
+    sets = [WorkingSet(batch, p, capacity, most, gram.dtype) for p in everything]
     for active in _groups(batch, sets, capacity):
         while active:
             alone = threads if len(active) < FEW_ACTIVE else 0

@@ -26,14 +26,13 @@ from separatrix.solvers.svm.interior_point import (
     low_rank,
     solve_interior_point,
 )
-from separatrix.solvers.svm.working_set import ALPHA, BOX, ERRORS, GAP, STEPS, Y
+from separatrix.solvers.svm.working_set import ALPHA, BOX, DUAL, ERRORS, GAP, STEPS, Y
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 NEWTON_STEPS = 25  # that a problem takes, about
 BLAS_SPEED = 4  # multiply-adds of a matrix product in the time of one of a step on two rows
 RANK = 0.2  # of a kernel matrix, as a share of its rows: those of raw columns are often lower
 ROW_WORK = 20  # multiply-adds of a row in a Newton step beside those of the product
-FEWEST_STEPS = 50_000  # before a problem is handed over: they take a few milliseconds
 AT_ONCE = (
     80.0  # times more rows than columns: fewer operations than the kernel rows of all problems need
 )
@@ -41,7 +40,7 @@ LARGEST_MATRIX = 4096  # rows of a kernel matrix that is factorised
 LARGEST_HARD = 1024  # rows of a hard margin over a kernel matrix that is handed over at once
 TILE_ROWS = 512
 SOLVED = 1e-3  # relative gap of an interior point that is worth taking over
-VERTEX = 1e-6  # share of the dual value that a vertex may lose against the point it came from
+VERTEX = 1e-4  # share of the dual value that a vertex may lose: a tenth of the gap that is promised
 BALANCED = 1e-9  # of the sum of coefficients: more off the given sums is no dual point
 SHARED_WORK = 2**30  # multiply-adds of a product that BLAS may share among its threads
 
@@ -53,20 +52,23 @@ class TakenOver(NamedTuple):
     w: Vector | None  # shape: (d,); weights of the columns, if there are any
     n_iter: int
     bounded: bool
+    solved: bool  # to a small gap
 
 
-def steps_before(gram: Gram, sizes: Codes, set_size: int, hard: Any) -> Codes:
-    """Steps on two rows that each problem may make before it is handed over, (p,)."""
+def steps_before(gram: Gram, sizes: Codes, set_size: int, fewest: int, hard: Any) -> Codes:
+    """Steps on two rows that each problem may make before it is handed over, at least `fewest`, (p,)."""
     n = sizes.astype(np.float64)
     d = _width(gram)
     linear = 2.0 * d <= n
     with np.errstate(over="ignore", invalid="ignore"):
         work = NEWTON_STEPS * np.where(linear, n * d * (d + ROW_WORK), n * (RANK * n) ** 2)
-    steps = np.maximum(work / (BLAS_SPEED * 4.0 * np.minimum(n, set_size)), FEWEST_STEPS)
+    steps = np.maximum(work / (BLAS_SPEED * 4.0 * np.minimum(n, set_size)), fewest)
     steps[linear & (n > AT_ONCE * (d + ROW_WORK))] = 0.0
     steps[hard & (linear | (n <= LARGEST_HARD))] = 0.0
     steps[~linear & (n > LARGEST_MATRIX)] = np.inf
-    return np.where(np.isinf(steps), NEVER, np.minimum(steps, 2.0**62)).astype(np.int64)
+    found = np.minimum(steps, 2.0**62).astype(np.int64)
+    found[np.isinf(steps)] = NEVER
+    return found
 
 
 def _width(gram: Gram) -> float:
@@ -81,6 +83,7 @@ def solve_by_interior_point(
     problem: BoxProblem,
     y: Vector,  # shape: (r,)
     monitor: FitMonitor,
+    max_iter: int,
 ) -> TakenOver | None:
     """Solve a problem over some rows of a Gram; None if no method here can."""
     r = len(rows)
@@ -102,10 +105,10 @@ def solve_by_interior_point(
             quadratic = Columns(_about_mean(X, problem) * y[:, None], problem.sides)
         elif Q is not None:
             quadratic = KernelMatrix(Q, problem.sides)
-        fit = solve_interior_point(quadratic, problem, monitor)
+        fit = solve_interior_point(quadratic, problem, monitor, max_iter)
         if not fit.bounded:
-            return TakenOver(fit.alpha, None, fit.n_iter, False)
-        if not fit.gap <= SOLVED:
+            return TakenOver(fit.alpha, None, fit.n_iter, False, False)
+        if not fit.gap <= SOLVED and problem.margin:
             return None
         vertex = find_vertex(quadratic, problem, fit, Q)
 
@@ -115,8 +118,12 @@ def solve_by_interior_point(
             return quadratic.squares(fit.weights, alpha, fit.margins)[1]
 
         alpha = _best_feasible(problem, fit, vertex, square)
-    w = fit.weights / quadratic.scale if isinstance(quadratic, Columns) and Q is None else None
-    return TakenOver(alpha, w, fit.n_iter, True)
+    if alpha is None:
+        return None
+    w = None
+    if Q is None and isinstance(quadratic, Columns) and problem.margin:
+        w = fit.weights / quadratic.scale
+    return TakenOver(alpha, w, fit.n_iter, True, fit.gap <= SOLVED)
 
 
 def take_over(
@@ -132,8 +139,10 @@ def take_over(
         rows, state = batch.arrays.rows[batch.span(p)], batch.arrays.state[:, batch.span(p)]
         trained = np.flatnonzero(state[BOX] > 0.0)
         y = state[Y, trained]
-        problem = BoxProblem(state[BOX, trained], y[:, None], np.zeros(1), 1.0)
-        return solve_by_interior_point(gram, rows[trained], problem, y, batch.monitor)
+        problem = BoxProblem(state[BOX, trained], *batch.given_sums(p, y))
+        return solve_by_interior_point(
+            gram, rows[trained], problem, y, batch.monitor, batch.max_iter
+        )
 
     found = in_threads(solve, waiting.tolist(), threads=threads, monitor=batch.monitor)
     for p, solution in zip(waiting.tolist(), found, strict=True):
@@ -151,25 +160,35 @@ def _install(
         batch.stop[p] = "not separable"
         return
     state, one = batch.arrays.state[:, batch.span(p)], np.array([p])
-    before = state[[ALPHA, ERRORS]].copy()
+    before = state[ALPHA].copy()
     batch.certify(one)
-    gap_before = float(batch.certificates[GAP, p])
-    state[ALPHA, state[BOX] > 0.0] = solution.alpha
-    np.negative(state[Y], out=state[ERRORS])
-    if solution.w is None:
+    dual = float(batch.certificates[DUAL, p])
+
+    def install(alpha: Vector) -> float:
+        state[ALPHA] = alpha
+        batch.forget_errors(p)
         rescore(one)
-    else:
-        state[ERRORS] += _samples(gram, batch.arrays.rows[batch.span(p)]) @ solution.w
-    batch.certify(one)
-    gap = float(batch.certificates[GAP, p])
-    if gap > max(gap_before, SOLVED) and solution.w is None:
-        state[[ALPHA, ERRORS]] = before
+        batch.certify(one)
+        return float(batch.certificates[DUAL, p])
+
+    trained = state[BOX] > 0.0
+    alpha = np.zeros(len(trained))
+    alpha[trained] = solution.alpha
+    if solution.w is not None:
+        state[ALPHA] = alpha
+        rows = batch.arrays.rows[batch.span(p)]
+        np.subtract(_samples(gram, rows) @ solution.w, state[Y], out=state[ERRORS])
+        batch.certify(one)
+    elif not install(alpha) >= dual - VERTEX * abs(dual):
+        install(before)
         return
     batch.arrays.whole[STEPS, p] += solution.n_iter
     batch.polish(p)
+    if not solution.solved:
+        batch.stop[p] = "no margin"
     if solution.w is not None:
         batch.weights[p] = solution.w
-        batch.stop[p] = "tol" if gap <= batch.gaps[p] else "stalled"
+        batch.stop[p] = "tol" if batch.certificates[GAP, p] <= batch.gaps[p] else "stalled"
 
 
 def _samples(gram: Gram, rows: Codes) -> Matrix:
@@ -177,18 +196,31 @@ def _samples(gram: Gram, rows: Codes) -> Matrix:
     return np.asarray(gram.columns.take(rows))  # type: ignore[attr-defined]
 
 
-def _best_feasible(problem: BoxProblem, fit: BoxFit, vertex: Vector, square: Any) -> Vector:
-    """The vertex, or the interior point if its dual value is larger; `square` computes |V'a|^2."""
+def _best_feasible(
+    problem: BoxProblem, fit: BoxFit, vertex: Vector, square: Callable[[Vector], float]
+) -> Vector | None:
+    """The vertex, or the interior point if its dual value is larger; `square` computes |V'a|^2.
+
+    None if neither has the given sums.
+    """
+
+    def value(alpha: Vector) -> float:
+        off = np.abs(problem.sides.T @ alpha - problem.totals).max(initial=0.0)
+        if not off <= BALANCED * alpha.sum():
+            return -np.inf
+        return problem.margin * float(alpha.sum()) - 0.5 * square(alpha)
+
     interior = _with_sums(fit.alpha, problem)
-    if np.abs(problem.sides.T @ vertex - problem.totals).max(initial=0.0) > BALANCED * vertex.sum():
-        return interior
-    values = [problem.margin * float(a.sum()) - 0.5 * square(a) for a in (vertex, interior)]
-    return vertex if values[0] >= values[1] - VERTEX * max(abs(values[1]), 1.0) else interior
+    values = value(vertex), value(interior)
+    if max(values) == -np.inf:
+        return None
+    return vertex if values[0] >= values[1] - VERTEX * abs(values[1]) else interior
 
 
 def _about_mean(X: Matrix, problem: BoxProblem) -> Matrix:
     """Columns about their mean, where the sums that are given make it no difference."""
-    return X - X.mean(axis=0) if problem.sides.shape[1] and not problem.totals.any() else X
+    any_point = len(problem.totals) == 2 or (len(problem.totals) and not problem.totals.any())
+    return X - X.mean(axis=0) if any_point else X
 
 
 def _values(gram: Gram, rows: Codes) -> Matrix:

@@ -9,6 +9,10 @@ on, but its F is kept: so held-out rows are scored at no cost.
 A round chooses a working set so small that its kernel values stay in the first caches, makes many steps
 on it, and adds the kernel rows whose coefficients changed to the errors of all rows.
 
+A problem of a nu machine (`nu.py`) has a given sum of a on its only side, or on each of two, in place of
+y'a = 0, and no linear term. Both rows of a step then have the same side, and the errors of a side may be
+shifted by any constant.
+
 Maxima are taken over the bits of a float with the index in the lowest bits: an integer maximum is
 vector code, an argmax over floats is not. Scratch arrays come from Python: allocating them in compiled
 code takes long to compile.
@@ -32,8 +36,11 @@ BARRED = 1e300
 Y, BOX, ALPHA, ERRORS, DIAGONAL, BEFORE, UP, DOWN = range(8)  # rows of a state, and of a tile's
 COUNT, STEPS, LIMIT, STATUS = range(4)  # whole numbers of each problem
 TOL, VIOLATION, LARGEST_GAP = range(3)  # real numbers of each problem
+SUM, N_SIDES, SHIFT, MARGIN, GOAL, LEAST_SQUARE = range(3, 9)  # and of each nu machine
 BIAS, PRIMAL, DUAL, SQUARE, LAST_VIOLATION, GAP = range(6)  # rows of the certificates
 RUNNING, REACHED, STUCK, PAUSED = range(4)  # values of STATUS
+MOST_AT_ONCE = 16.0  # times smaller is the next violation asked for while r is not known well
+TINY = float(np.finfo(np.float64).tiny)
 SMALL_SET, MEDIUM_SET, LARGE_SET = 64, 128, 256
 SMALL_PROBLEM, MEDIUM_PROBLEM = 1536, 4096  # rows: larger sets take fewer passes over more of them
 
@@ -47,7 +54,8 @@ class Batch(NamedTuple):
     run_starts: Codes  # shape: (p + 1,); the first run of each problem
     runs: Codes  # shape: (runs, 3): contiguous rows: start and end in the problem, offset in the matrix
     whole: Codes  # shape: (4, p): COUNT, STEPS, LIMIT, STATUS
-    real: Matrix  # shape: (3, p): TOL, VIOLATION, LARGEST_GAP
+    real: Matrix  # shape: (3, p): TOL, VIOLATION, LARGEST_GAP; of nu machines (9, p): the sum of a side,
+    # number of sides, shift of the errors of side -1, r, the violation wanted at last, and |w|^2 of none
     work: Codes  # shape: (p, size); rows of the working sets, in their problem
     certificates: Matrix  # shape: (6, p); intercept, objectives, |w|^2, violation and relative gap
 
@@ -159,6 +167,50 @@ def choose_rows(
     return count, top, bottom
 
 
+@njit(cache=True, nogil=True)
+def align_sides(state: Matrix, first: int, n: int) -> float:
+    """Shift the errors of side -1 so that both sides have their optimum at the same error.
+
+    Then the worst violators of both sides can be chosen together (`choose_rows`), and the violation of
+    the two is that of the worse side. Returns the shift.
+    """
+    middle = np.zeros(2)
+    for side in range(2):
+        top, bottom = -np.inf, np.inf
+        for i in range(first, first + n):
+            if state[BOX, i] > 0.0 and (state[Y, i] > 0.0) == (side == 0):
+                F = state[ERRORS, i]
+                may_grow, may_shrink = state[ALPHA, i] < state[BOX, i], state[ALPHA, i] > 0.0
+                if side == 1:
+                    may_grow, may_shrink = may_shrink, may_grow
+                if may_grow and top < -F:
+                    top = -F
+                if may_shrink and bottom > -F:
+                    bottom = -F
+        if top == -np.inf and bottom == np.inf:  # no rows
+            return 0.0
+        if top == -np.inf:
+            top = bottom
+        if bottom == np.inf:
+            bottom = top
+        middle[side] = 0.5 * (top + bottom)
+    shift = middle[1] - middle[0]
+    for i in range(first, first + n):
+        if state[Y, i] < 0.0:
+            state[ERRORS, i] += shift
+    return float(shift)
+
+
+@njit(cache=True, nogil=True)
+def align_problem(batch: Batch, p: int) -> bool:
+    """Align the sides of a problem with a given sum on each; return whether it is one."""
+    starts, real = batch.starts, batch.real
+    if len(real) <= SUM or real[N_SIDES, p] != 2.0:
+        return False
+    real[SHIFT, p] += align_sides(batch.state, starts[p], starts[p + 1] - starts[p])
+    return True
+
+
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def bar_directions(sets: Matrix, k: int) -> None:
     """Write in which directions a y of a row can move: 0, or -BARRED where a bound is reached."""
@@ -231,6 +283,56 @@ def solve_tile(K: Matrix, sets: Matrix, q: int, tol: float, max_steps: int) -> i
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def solve_nu_tile(K: Matrix, sets: Matrix, q: int, tol: float, max_steps: int) -> int:
+    """Make second-order steps on two of q rows of one side until the violation is at most tol.
+
+    As `solve_tile`, but each side has its own worst violator in I_up; the second row, of either side, is
+    the one with which the objective falls most (Chang and Lin 2001; LIBSVM's `Solver_NU`). Returns the
+    number of steps.
+    """
+    last, index = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(INDEX_BITS)
+    for k in range(q):
+        bar_directions(sets, k)
+    i, j, t = np.int64(0), np.int64(0), 0.0
+    for step in range(max_steps):
+        best, best_minus = -last, -last
+        K_i, K_j = K[i], K[j]
+        for k in range(q):
+            F = sets[ERRORS, k] + t * (K_i[k] - K_j[k])
+            sets[ERRORS, k] = F
+            bits = bits_of(sets[UP, k] - F)
+            bits ^= (bits >> 63) & last  # orders negative floats too
+            bits = (bits & ~index) | k
+            positive = sets[Y, k] > 0.0
+            best = max(best, bits if positive else -last)
+            best_minus = max(best_minus, -last if positive else bits)
+        i, i_minus = best & index, best_minus & index
+        top = sets[UP, i] - sets[ERRORS, i] if best > -last else -BARRED
+        top_minus = sets[UP, i_minus] - sets[ERRORS, i_minus] if best_minus > -last else -BARRED
+        K_i, K_minus = K[i], K[i_minus]
+        own, own_minus = sets[DIAGONAL, i], sets[DIAGONAL, i_minus]
+        steepest, worst = np.int64(0), np.int64(0)
+        for k in range(q):
+            positive = sets[Y, k] > 0.0
+            value = K_i[k] if positive else K_minus[k]
+            gain = (top if positive else top_minus) + sets[ERRORS, k] + sets[DOWN, k]
+            gain = max(gain, 0.0)
+            curvature = (own if positive else own_minus) + sets[DIAGONAL, k] - 2.0 * value
+            curvature = max(curvature, SMALLEST_CURVATURE)
+            steepest = max(steepest, (bits_of(gain * gain / curvature) & ~index) | k)
+            worst = max(worst, bits_of(gain))
+        j = steepest & index
+        if sets[Y, j] < 0.0:
+            i, top, own = i_minus, top_minus, own_minus
+        gain = top + sets[ERRORS, j] + sets[DOWN, j]
+        if float_of(worst) <= tol or gain <= 0.0:
+            return step
+        t = gain / max(own + sets[DIAGONAL, j] - 2.0 * K[i, j], SMALLEST_CURVATURE)
+        t = move_pair(sets, i, j, t)
+    return max_steps
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def add_rows(
     out: Vector, K: Matrix, rows: Codes, steps: Vector, count: int, start: int, stop: int
 ) -> None:
@@ -274,17 +376,16 @@ def begin_problems(K: Matrix, batch: Batch, chosen: Codes, found: Codes, steps: 
 
 
 @njit(cache=True, nogil=True)
-def certify_problem(batch: Batch, p: int) -> None:
-    """Write the certificate of a problem.
+def level_of(state: Matrix, first: int, n: int, side: float) -> float:
+    """The mean of -F over free rows of a side, both sides if that is 0, or the middle of its range.
 
-    The intercept is the mean of -F over free support vectors, or the middle of its feasible range; a
-    coefficient within rounding of a bound counts as being at it. Without a box (hard margin) the primal
-    is that of w scaled until no margin is below 1.
+    A coefficient within rounding of a bound counts as being at it.
     """
-    starts, state, results = batch.starts, batch.state, batch.certificates
     total, free, top, bottom = 0.0, 0, -np.inf, np.inf
-    for i in range(starts[p], starts[p + 1]):
+    for i in range(first, first + n):
         y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
+        if y * side < 0.0:
+            continue
         off = ROUNDING * box if box < np.inf else 0.0
         may_grow, may_shrink = a < box - off, a > off
         if may_grow and may_shrink:
@@ -296,33 +397,54 @@ def certify_problem(batch: Batch, p: int) -> None:
             top = -F
         if may_shrink and bottom > -F:
             bottom = -F
-    bias = 0.5 * (top + bottom)
     if free > 0:
-        bias = total / free
-    elif top == -np.inf:
-        bias = bottom if bottom < np.inf else 0.0  # 0: no row has an upper bound above 0
-    elif bottom == np.inf:
-        bias = top
+        return total / free
+    if top == -np.inf:
+        return bottom if bottom < np.inf else 0.0  # 0: no row has an upper bound above 0
+    return top if bottom == np.inf else 0.5 * (top + bottom)
+
+
+@njit(cache=True, nogil=True)
+def certify_problem(batch: Batch, p: int) -> None:
+    """Write the certificate of a problem; of a nu machine that of a, before it is divided by r.
+
+    The intercept is the level of both sides. Without a box (hard margin) the primal is that of w scaled
+    until no margin is below 1. A nu machine has a level of each side, and the gap is relative to the
+    larger one of |w|^2 / 2 with the loss, and r^2. It is infinite until the violation is small beside an r
+    below 1: scores are divided by r, and their errors too.
+    """
+    starts, state, real, results = batch.starts, batch.state, batch.real, batch.certificates
+    first, n = starts[p], starts[p + 1] - starts[p]
+    two_sums = align_problem(batch, p)
+    shift = real[SHIFT, p] if two_sums else 0.0
+    plus = level_of(state, first, n, 1.0 if two_sums else 0.0)
+    minus = level_of(state, first, n, -1.0) if two_sums else plus
     square, total, loss, least = 0.0, 0.0, 0.0, 1.0
-    for i in range(starts[p], starts[p + 1]):
+    for i in range(first, first + n):
         y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
         if box > 0.0:
-            square += a * y * (F + y)
+            square += a * y * (F + y - (shift if y < 0.0 else 0.0))
             total += a
-            slack = -y * (F + bias)
+            slack = -y * (F + (plus if y > 0.0 else minus))
             if box == np.inf:
                 if 1.0 - slack < least:
                     least = 1.0 - slack
             elif slack > 0.0:
                 loss += box * slack
-    results[BIAS, p] = bias
-    results[PRIMAL, p] = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
-    results[DUAL, p] = total - 0.5 * square
-    results[SQUARE, p] = square
-    top, bottom = find_extremes(state, starts[p], starts[p + 1] - starts[p])
-    results[LAST_VIOLATION, p] = max(top - bottom, 0.0)
-    size = max(abs(results[PRIMAL, p]), 1.0)
-    results[GAP, p] = (results[PRIMAL, p] - results[DUAL, p]) / size if size < np.inf else np.inf
+    top, bottom = find_extremes(state, first, n)
+    bias, dual = plus, total - 0.5 * square
+    primal = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
+    size, violation = max(abs(primal), 1.0), max(top - bottom, 0.0)
+    if len(real) > SUM:
+        r = 0.5 * (2.0 + shift + minus - plus) if two_sums else 1.0 - plus
+        bias = 0.5 * (plus + minus + shift) if two_sums else -r
+        real[MARGIN, p], size, dual = r, max(primal, r * r, TINY), -0.5 * square
+        primal -= real[SUM, p] * real[N_SIDES, p] * r
+        if two_sums and 0.0 < r < 1.0 and violation > real[GOAL, p] * r:
+            size = np.inf
+    results[BIAS, p], results[PRIMAL, p], results[DUAL, p] = bias, primal, dual
+    results[SQUARE, p], results[LAST_VIOLATION, p] = square, violation
+    results[GAP, p] = (primal - dual) / size if size < np.inf else np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -330,6 +452,20 @@ def certify(batch: Batch, chosen: Codes) -> None:
     """Write the certificates of some problems."""
     for p in chosen:
         certify_problem(batch, p)
+
+
+@njit(cache=True, nogil=True)
+def lower_tolerance(batch: Batch, p: int) -> None:
+    """Ask for half of the violation, or for what the division by r needs as far as r is known."""
+    real = batch.real
+    violation = real[VIOLATION, p]
+    real[TOL, p] = 0.5 * violation
+    if len(real) > SUM and real[N_SIDES, p] == 2.0 and 0.0 < real[MARGIN, p] < 1.0:
+        known = violation < 0.25 * real[MARGIN, p]  # r is wrong by no more than that
+        goal = max(
+            0.5 * real[GOAL, p] * real[MARGIN, p], 0.0 if known else violation / MOST_AT_ONCE
+        )
+        real[TOL, p] = min(real[TOL, p], goal)
 
 
 @njit(cache=True, nogil=True)
@@ -353,9 +489,9 @@ def solve_problems(
 ) -> None:
     """Run rounds of some problems until they are solved, or made LIMIT steps.
 
-    A problem is solved if its violation is at most TOL and its gap at most LARGEST_GAP; if only the gap
-    is too large, TOL shrinks. Returns when `most_work` multiply-adds are spent; a later call goes on as
-    if there had been no break.
+    A problem is solved if its violation is at most TOL and its gap at most LARGEST_GAP; if only the gap is
+    too large, TOL shrinks. A nu machine is left to its review if its |w|^2 is LEAST_SQUARE. Returns when
+    `most_work` multiply-adds are spent; a later call goes on as if there had been no break.
     """
     starts, rows, state, run_starts, runs, whole, real, works, certificates = batch
     tile, sets, keys, found, taken = scratch
@@ -366,6 +502,7 @@ def solve_problems(
         in_tile = 0  # rows of the working set whose kernel values the tile has
         whole[STATUS, p] = RUNNING
         while whole[STATUS, p] == RUNNING and spent < most_work:
+            two_sums = align_problem(batch, p)
             count, top, bottom = choose_rows(
                 state, first, n, work, count, works.shape[1], taken, found, keys
             )
@@ -373,10 +510,13 @@ def solve_problems(
             real[VIOLATION, p] = violation
             if violation <= real[TOL, p]:
                 certify_problem(batch, p)
-                if certificates[GAP, p] <= real[LARGEST_GAP, p] or violation == 0.0:
+                small = certificates[GAP, p] <= real[LARGEST_GAP, p] or violation == 0.0
+                if len(real) > SUM:
+                    small = small or certificates[SQUARE, p] <= real[LEAST_SQUARE, p]
+                if small:
                     whole[STATUS, p] = REACHED
                     break
-                real[TOL, p] = 0.5 * violation
+                lower_tolerance(batch, p)
             if whole[STEPS, p] >= whole[LIMIT, p]:
                 whole[STATUS, p] = PAUSED
                 break
@@ -392,7 +532,11 @@ def solve_problems(
             inner = max(0.1 * violation, 0.5 * real[TOL, p])
             if count == n:  # the whole problem
                 inner = 0.9 * real[TOL, p]
-            made = solve_tile(tile, sets, count, inner, whole[LIMIT, p] - whole[STEPS, p])
+            left = whole[LIMIT, p] - whole[STEPS, p]
+            if two_sums:
+                made = solve_nu_tile(tile, sets, count, inner, left)
+            else:
+                made = solve_tile(tile, sets, count, inner, left)
             whole[STEPS, p] += made
             if made == 0:
                 whole[STATUS, p] = STUCK
