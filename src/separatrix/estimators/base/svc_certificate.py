@@ -166,10 +166,11 @@ class _ValueCertifier:
             np.zeros(len(fits)),
         )
         found = certify(fits, scores, totals=data.totals, scales=data.scales)
-        for wanted in (found.near, fits.box > 0.0):  # first the rows that matter most
+        # first the rows that matter most, then all in longer sums
+        for wanted, sums in ((found.near, np.float64), (fits.box > 0.0, LONG)):
             missed = data.goal.apart(found)
             if missed.any():
-                scores = self._refined(fits, scores, wanted & fits.of_rows(missed))
+                scores = self._refined(fits, scores, wanted & fits.of_rows(missed), sums)
                 found = certify(fits, scores, totals=data.totals, scales=data.scales)
                 fits = fits.with_errors(scores.sums - fits.y)
         return _with_certificate(data, fits, found), fits.intercepts
@@ -184,7 +185,9 @@ class _ValueCertifier:
         more = fits.of_rows(np.add.reduceat(fits.alpha * squares, begin))
         return np.asarray(errors + bounds.slope * (squares * sums + more))
 
-    def _refined(self, fits: StackedFits, scores: KnownScores, wanted: Flags) -> KnownScores:
+    def _refined(
+        self, fits: StackedFits, scores: KnownScores, wanted: Flags, dtype: Any
+    ) -> KnownScores:
         """The scores with those of some rows computed again, each in one sum of float64 values."""
         number = fits.of_rows(np.arange(len(fits)))
         chosen = np.unique(number[wanted])
@@ -197,7 +200,7 @@ class _ValueCertifier:
         else:
             values = self._float64_values(union)
         sizes = np.add.reduceat((fits.alpha > 0.0).astype(np.float64), fits.starts[:-1])
-        sizes = 4.0 * EPS + (sizes + 8.0) * LONG_EPS
+        sizes = 4.0 * EPS + (sizes + 8.0) * float(np.finfo(dtype).eps)
         bounds = self._errors(double, fits, scores.roots)
         bounds += fits.of_rows(sizes) * weighted_roots(fits, scores.roots)
         index = np.zeros(int(union[-1]) + 1, np.int64)
@@ -214,7 +217,7 @@ class _ValueCertifier:
         def compute(part: tuple[Codes, Codes]) -> None:
             near, support = part
             K = values(index[fits.rows[near]], index[fits.rows[support]])
-            sums[near] = K.astype(LONG) @ (fits.alpha[support] * fits.y[support])
+            sums[near] = K.astype(dtype, copy=False) @ (fits.alpha[support] * fits.y[support])
             errors[near] = bounds[near]
 
         with blas_on_one_thread():
