@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.linalg import lapack
 from scipy.sparse import csr_array, hstack, issparse
 
 from separatrix.runtime.monitor import FitMonitor
@@ -197,13 +197,12 @@ class ScaledFactor(NamedTuple):
             scaled = K * scale[:, None]
             scaled *= scale
             scaled[np.diag_indices_from(scaled)] = 1.0 + nugget
-            try:
-                factor = cho_factor(scaled.T, lower=True, overwrite_a=True, check_finite=False)
+            factor, failed = lapack.dpotrf(scaled.T, lower=1, clean=0, overwrite_a=1)
+            if not failed:
                 return cls(K, diagonal, scale, factor)
-            except np.linalg.LinAlgError:
-                nugget = max(100.0 * nugget, NUGGET)
-                if nugget > LARGEST_NUGGET:
-                    raise
+            nugget = max(100.0 * nugget, NUGGET)
+            if nugget > LARGEST_NUGGET:
+                raise np.linalg.LinAlgError("the matrix of a step is not positive definite")
 
     def solve(self, right: Any) -> Any:
         """Solve with one step of refinement."""
@@ -211,8 +210,8 @@ class ScaledFactor(NamedTuple):
         return z + self._solve(right - self.K @ z - (self.diagonal * z.T).T)
 
     def _solve(self, right: Any) -> Any:
-        scaled = (self.scale * right.T).T
-        return (self.scale * cho_solve(self.factor, scaled, check_finite=False).T).T
+        solved, _ = lapack.dpotrs(self.factor, (self.scale * right.T).T, lower=1)
+        return (self.scale * solved.T).T
 
 
 class _ColumnsSystem(NamedTuple):
@@ -402,5 +401,6 @@ def _step(
 
 def _reach(values: Vector, change: Vector, share: float) -> float:
     """How far positive values may go: a share of the way to 0, at most 1."""
-    falling = change < 0.0
-    return float(min(1.0, share * np.min(-values[falling] / change[falling], initial=np.inf)))
+    rates = np.divide(change, values, out=np.zeros_like(values), where=values > 0.0)
+    steepest = float(rates.min(initial=0.0))
+    return min(1.0, -share / steepest) if steepest < 0.0 else 1.0
