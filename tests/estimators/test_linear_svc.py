@@ -242,7 +242,7 @@ def test_missing_the_tolerance_is_said_with_numbers_and_what_to_change(model):
     [
         ({}, 40, 60, "dual coordinate descent: n=40 < d=60"),
         ({}, 60, 40, "primal Newton: n=60 >= d=40"),
-        ({"loss": "hinge"}, 60, 40, "dual, then Newton: n=60 >= d=40"),
+        ({"loss": "hinge"}, 60, 40, "dual, then interior point: n=60 >= d=40"),
         ({}, 90, 80, "dual coordinate descent: d=80 > 70"),
         ({"dual": True}, 60, 40, "dual coordinate descent: dual=True"),
         ({"dual": np.False_}, 40, 60, "primal Newton: dual=False"),

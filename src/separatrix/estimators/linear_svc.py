@@ -109,7 +109,7 @@ class LinearSVC(CallbackSupportMixin, TakesTensors, SolvedMachine):
     random_state
         Seed for the order in which coordinate descent meets the samples.
     max_iter
-        Passes of coordinate descent and steps of Newton's method, at most, for each boundary. From 1000
+        Passes of coordinate descent and Newton steps, at most, for each boundary. From 1000
         on, "crammer_singer" makes up to 100,000 passes, as LIBLINEAR does.
     regularize_intercept
         False: the bias is free of the penalty, as in `SVC`, and intercept_scaling has no effect.
