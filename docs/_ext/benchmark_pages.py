@@ -7,7 +7,7 @@ from benchmark_tables import RESULTS, ratio_in_words, reached, read_rows, read_s
 from matplotlib.figure import Figure
 
 FAMILIES = {  # the first word of a section's name decides
-    "svm": "mnist parity adult usps_grid usps_protocol growth small nu_svm linear_dense linear_sparse",
+    "svm": "mnist parity adult usps_grid usps_protocol growth small raw nu_svm linear_dense linear_sparse",
     "perceptrons": "usps_study usps_errors linear mnist_kernel",
     "neighbors": "neighbors",
     "probabilistic": "discriminants kernel_logistic kernel_fisher least_squares logistic naive_bayes "

@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 from separatrix.estimators.base.support import Support, centred_weights
 from separatrix.jit import njit
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.columns import MOST_DENSE
 from separatrix.kernels.gram.sources import make_source
 from separatrix.kernels.prepared import WARN_ABOVE
 from separatrix.kernels.rounding import ValueErrors, squares_of
@@ -41,7 +42,6 @@ from separatrix.types import Codes, Flags, Gram, HeldMatrix, Matrix, Vector
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 SLACK = 1.1  # a violation counts as within tol up to this multiple of it: the rest is rounding
 FAR = 100.0  # mean square of samples, as a multiple of that about their mean
-MOST_DENSE = 2**24  # values of sparse samples that are made dense for a certificate
 VALUES_AT_ONCE, ROWS_AT_ONCE = 2**19, 2**22
 
 

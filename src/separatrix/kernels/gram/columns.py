@@ -12,6 +12,8 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.vector_kernels import CentredLinear, Linear
 from separatrix.types import Codes, Matrix
 
+MOST_DENSE = 2**24  # values of sparse samples that may be made dense
+
 
 @dataclass(frozen=True)
 class LinearColumns:
@@ -23,7 +25,9 @@ class LinearColumns:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, order: Codes | None) -> Self | None:
-        """The columns of a kernel matrix, or None if it is not that of a linear kernel."""
+        """The columns of a kernel matrix; None of other kernels, and of too many sparse values."""
+        if issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE:
+            return None
         if type(kernel) is CentredLinear and not issparse(X):
             return cls(X, order, X.mean(axis=0, dtype=np.float64))
         return cls(X, order) if type(kernel) is Linear else None

@@ -33,9 +33,7 @@ NEWTON_STEPS = 25  # that a problem takes, about
 BLAS_SPEED = 4  # multiply-adds of a matrix product in the time of one of a step on two rows
 RANK = 0.2  # of a kernel matrix, as a share of its rows: those of raw columns are often lower
 ROW_WORK = 20  # multiply-adds of a row in a Newton step beside those of the product
-AT_ONCE = (
-    80.0  # times more rows than columns: fewer operations than the kernel rows of all problems need
-)
+AT_ONCE = 80.0  # times more rows than columns: fewer operations than the kernel rows need
 LARGEST_MATRIX = 4096  # rows of a kernel matrix that is factorised
 LARGEST_HARD = 1024  # rows of a hard margin over a kernel matrix that is handed over at once
 TILE_ROWS = 512
@@ -155,7 +153,10 @@ def take_over(
 def _install(
     gram: Gram, batch: ProblemBatch, p: int, solution: TakenOver, rescore: Callable[[Codes], None]
 ) -> None:
-    """Write a solution into the batch: the vertex, or the interior point if its gap is smaller."""
+    """Write a solution into the batch, unless its dual value is below that of the working sets.
+
+    Weights that come with it are final; other solutions go on with a few steps.
+    """
     if not solution.bounded:
         batch.stop[p] = "not separable"
         return
@@ -171,9 +172,8 @@ def _install(
         batch.certify(one)
         return float(batch.certificates[DUAL, p])
 
-    trained = state[BOX] > 0.0
-    alpha = np.zeros(len(trained))
-    alpha[trained] = solution.alpha
+    alpha = np.zeros(len(before))
+    alpha[state[BOX] > 0.0] = solution.alpha
     if solution.w is not None:
         state[ALPHA] = alpha
         rows = batch.arrays.rows[batch.span(p)]
