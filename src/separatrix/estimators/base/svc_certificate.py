@@ -58,15 +58,15 @@ class Goal(NamedTuple):
             return cls(SLACK * tol, np.inf)
         return cls(np.inf, tol) if stop == "gap" else cls(SLACK * tol, max(tol, GAP))
 
-    def apart(self, found: Certificate) -> Flags:
-        """Which bounds are above it."""
+    def exceeded(self, found: Certificate) -> Flags:
+        """Which problems have a bound above it."""
         return np.asarray((found.violations > self.violation) | (found.gaps > self.gap))
 
     def missed(self, found: Certificate) -> Flags:
         """Which problems miss it; where the rounding of scores is larger than tol the gap alone decides."""
         rounded = SLACK * found.score_errors > self.violation
-        apart = (found.violations > self.violation) & ~(rounded & (self.gap < np.inf))
-        return np.asarray(apart | (found.gaps > self.gap))
+        violated = (found.violations > self.violation) & ~(rounded & (self.gap < np.inf))
+        return np.asarray(violated | (found.gaps > self.gap))
 
 
 class SolvedData(NamedTuple):
@@ -168,7 +168,7 @@ class _ValueCertifier:
         found = certify(fits, scores, totals=data.totals, scales=data.scales)
         # first the rows that matter most, then all in longer sums
         for wanted, sums in ((found.near, np.float64), (fits.box > 0.0, LONG)):
-            missed = data.goal.apart(found)
+            missed = data.goal.exceeded(found)
             if missed.any():
                 scores = self._refined(fits, scores, wanted & fits.of_rows(missed), sums)
                 found = certify(fits, scores, totals=data.totals, scales=data.scales)
@@ -277,17 +277,17 @@ class _WeightCertifier:
         scores = KnownScores(sums, errors, intercepts, roots, off_dual)
         data = self.data.some(problems)
         found = certify(fits, scores, scales=data.scales)
-        if data.goal.apart(found).any():
+        if data.goal.exceeded(found).any():
             add_products(np.abs(self.Z), np.abs(W), fits.rows, fits.starts, errors)
             scores = scores._replace(
                 errors=fits.of_rows(off) + (d + 4) * EPS * errors,
                 weight_errors=self._off_dual(problems, sizes, np.diff(fits.starts), quick=False),
             )
             found = certify(fits, scores, scales=data.scales)
-        apart = np.flatnonzero(data.goal.apart(found))
-        for p in apart.tolist():
+        above = np.flatnonzero(data.goal.exceeded(found))
+        for p in above.tolist():
             self._refine(fits, p, W[p], np.flatnonzero(found.near), scores, stored)
-        if len(apart):
+        if len(above):
             found = certify(fits, scores, scales=data.scales)
         return _with_certificate(data, fits, found), stored
 
@@ -313,9 +313,10 @@ class _WeightCertifier:
         """|w - sum_i a_i y_i x_i| of each problem at most, (p,)."""
         if quick and self.support.weights is None:
             return np.asarray((counts + 4) * EPS * sizes)
-        summed = self.support.weighted_sums(self.Z[self.support.rows].astype(LONG))
-        off = np.linalg.norm((self.W - summed)[problems].astype(np.float64), axis=1)
-        return np.asarray(off + (counts + 4) * LONG_EPS * sizes)
+        Z = self.data.X[self.data.order[self.support.rows]] - self.centre.astype(LONG)
+        off = (self.W - self.support.weighted_sums(Z))[problems].astype(np.float64)
+        lengths = np.linalg.norm(off, axis=1) * (1.0 + (off.shape[1] + 4) * EPS)
+        return np.asarray(lengths + (counts + 4) * LONG_EPS * sizes)
 
 
 def best_intercept(scores: Vector, y: Vector, box: Vector) -> Any:
