@@ -64,6 +64,7 @@ class GivenSums(NamedTuple):
 class ProblemBatch:
     """State of all problems during optimisation."""
 
+    gives_sums = False  # whether it is of nu machines
     fewest_steps = 50_000  # before a problem is handed over: they take a few milliseconds
 
     def __init__(

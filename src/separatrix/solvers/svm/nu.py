@@ -99,6 +99,7 @@ def solve_nu_svms(
 class NuBatch(ProblemBatch):
     """Problems with a given sum on each side. Certificates are of a, before it is divided by r."""
 
+    gives_sums = True
     fewest_steps = 5_000
 
     def __init__(

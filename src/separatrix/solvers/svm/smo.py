@@ -308,7 +308,7 @@ class WorkingSet:
 
     def choose(self) -> float:
         """Choose the next working set; return the violation over all rows."""
-        self.two_sums = align_problem(self.batch.arrays, self.p)
+        self.two_sums = self.batch.gives_sums and align_problem(self.batch.arrays, self.p)
         self.count, top, bottom = choose_rows(
             self.batch.arrays.state, self.first, len(self.taken), self.work, self.count, self.size,
             self.taken, self.found, self.keys,

@@ -58,8 +58,7 @@ def steps_before(gram: Gram, sizes: Codes, set_size: int, fewest: int, hard: Any
     n = sizes.astype(np.float64)
     d = _width(gram)
     linear = 2.0 * d <= n
-    with np.errstate(over="ignore", invalid="ignore"):
-        work = NEWTON_STEPS * np.where(linear, n * d * (d + ROW_WORK), n * (RANK * n) ** 2)
+    work = NEWTON_STEPS * np.where(linear, n * d * (d + ROW_WORK), n * (RANK * n) ** 2)
     steps = np.maximum(work / (BLAS_SPEED * 4.0 * np.minimum(n, set_size)), fewest)
     steps[linear & (n > AT_ONCE * (d + ROW_WORK))] = 0.0
     steps[hard & (linear | (n <= LARGEST_HARD))] = 0.0
