@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self
 
@@ -43,15 +43,16 @@ from separatrix.estimators.base.svc_fit import (
     solve_svc,
 )
 from separatrix.estimators.calibration import METHODS
-from separatrix.kernels.base import Precomputed
+from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.gram.build import make_gram
 from separatrix.kernels.vector_kernels import Linear
-from separatrix.runtime.device import DEVICES, as_numpy, like, run_on
+from separatrix.runtime.device import DEVICES, DevicePolicy, as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import n_boundaries
 from separatrix.solvers.svm.problem import GAP, LIBSVM, SvmFit
 from separatrix.solvers.svm.stacked import FitNumbers, StackedFits
+from separatrix.solvers.svm.takeover import solved_at_once
 from separatrix.types import Codes, DeviceMatrix, Matrix, Vector
 from separatrix.validation import require_flag
 
@@ -195,6 +196,12 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
             return self._weight_norms(self._support.columns().T)
         exists = np.isfinite(widths) | self.kernel_.positive_semidefinite
         return np.where(exists, 2.0 / widths, np.nan)
+
+    def _training_policy(self, X: Any, *kernels: Kernel, owner: str | None = None) -> DevicePolicy:
+        """As of other machines; what a CPU solves without kernel rows is no work for a GPU."""
+        policy = super()._training_policy(X, *kernels, owner=owner)
+        linear = all(type(kernel) is Linear for kernel in kernels)
+        return replace(policy, large=policy.large and not (linear and solved_at_once(*X.shape)))
 
     def _options(self) -> SvcOptions:
         """The parameters of the fit; C and nu are those of the class."""

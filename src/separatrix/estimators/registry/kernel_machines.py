@@ -132,8 +132,8 @@ RECORDS = (
             "SVC(kernel='linear', multi_class='ovr', tol=1e-10)",
         ),
         endless=(
-            "SVC(C=1e4, kernel='linear', tol=1e-6)",
-            "SVC(C=1e4, kernel='linear', tol=1e-6, cache_size=40)",
+            "SVC(C=1e4, tol=1e-6)",
+            "SVC(C=1e4, tol=1e-6, cache_size=40)",
         ),
         expected_failures=WITHIN_TOLERANCE,
     ),

@@ -125,7 +125,8 @@ def solve_on_held(
     def run(chosen: Codes) -> None:
         scratch = Scratch.of(batch.arrays.work.shape[1], batch.largest)
         while len(chosen):
-            solve_problems(gram.matrix, batch.arrays, chosen, scratch, CHUNK)
+            sums = True if batch.gives_sums else None  # None compiles to a loop without them
+            solve_problems(gram.matrix, batch.arrays, chosen, scratch, CHUNK, sums)
             if short and np.all(batch.arrays.whole[STATUS, chosen] == REACHED):
                 return  # all problems are reviewed at once
             chosen = batch.review(chosen)

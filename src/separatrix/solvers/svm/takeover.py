@@ -53,6 +53,11 @@ class TakenOver(NamedTuple):
     solved: bool  # to a small gap
 
 
+def solved_at_once(n: Any, d: Any) -> Any:
+    """Whether n samples of a linear kernel of d columns are handed over without a step."""
+    return n > AT_ONCE * (d + ROW_WORK)
+
+
 def steps_before(gram: Gram, sizes: Codes, set_size: int, fewest: int, hard: Any) -> Codes:
     """Steps on two rows that each problem may make before it is handed over, at least `fewest`, (p,)."""
     n = sizes.astype(np.float64)
@@ -60,7 +65,7 @@ def steps_before(gram: Gram, sizes: Codes, set_size: int, fewest: int, hard: Any
     linear = 2.0 * d <= n
     work = NEWTON_STEPS * np.where(linear, n * d * (d + ROW_WORK), n * (RANK * n) ** 2)
     steps = np.maximum(work / (BLAS_SPEED * 4.0 * np.minimum(n, set_size)), fewest)
-    steps[linear & (n > AT_ONCE * (d + ROW_WORK))] = 0.0
+    steps[linear & solved_at_once(n, d)] = 0.0
     steps[hard & (linear | (n <= LARGEST_HARD))] = 0.0
     steps[~linear & (n > LARGEST_MATRIX)] = np.inf
     found = np.minimum(steps, 2.0**62).astype(np.int64)

@@ -20,7 +20,7 @@ code takes long to compile.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -485,13 +485,15 @@ def fill_tile(tile: Matrix, K: Matrix, found: Codes, count: int, kept: int, shif
 
 @njit(cache=True, nogil=True)
 def solve_problems(
-    K: Matrix, batch: Batch, chosen: Codes, scratch: Scratch, most_work: int
-) -> None:
+    K: Matrix, batch: Batch, chosen: Codes, scratch: Scratch, most_work: int,
+    sums: Any = None,
+) -> None:  # fmt: skip
     """Run rounds of some problems until they are solved, or made LIMIT steps.
 
-    A problem is solved if its violation is at most TOL and its gap at most LARGEST_GAP; if only the gap is
-    too large, TOL shrinks. A nu machine is left to its review if its |w|^2 is LEAST_SQUARE. Returns when
-    `most_work` multiply-adds are spent; a later call goes on as if there had been no break.
+    A problem is solved if its violation is at most TOL and its gap at most LARGEST_GAP; if only the gap
+    is too large, TOL shrinks. A nu machine is left to its review if its |w|^2 is LEAST_SQUARE; only with
+    `sums` does the loop know of two sums. Returns when `most_work` multiply-adds are spent; a later call
+    goes on as if there had been no break.
     """
     starts, rows, state, run_starts, runs, whole, real, works, certificates = batch
     tile, sets, keys, found, taken = scratch
@@ -502,7 +504,9 @@ def solve_problems(
         in_tile = 0  # rows of the working set whose kernel values the tile has
         whole[STATUS, p] = RUNNING
         while whole[STATUS, p] == RUNNING and spent < most_work:
-            two_sums = align_problem(batch, p)
+            two_sums = False
+            if sums is not None:
+                two_sums = align_problem(batch, p)
             count, top, bottom = choose_rows(
                 state, first, n, work, count, works.shape[1], taken, found, keys
             )
@@ -533,7 +537,7 @@ def solve_problems(
             if count == n:  # the whole problem
                 inner = 0.9 * real[TOL, p]
             left = whole[LIMIT, p] - whole[STEPS, p]
-            if two_sums:
+            if sums is not None and two_sums:
                 made = solve_nu_tile(tile, sets, count, inner, left)
             else:
                 made = solve_tile(tile, sets, count, inner, left)
