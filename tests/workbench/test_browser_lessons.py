@@ -51,8 +51,8 @@ def test_the_hard_margin_of_the_first_scene_is_an_answer(visit):
 
 
 def test_an_unfinished_fit_is_hatched_and_can_go_on(visit):
-    """The values of a steep polynomial kernel differ so much that a fit takes long."""
-    query = {"p.C": "1000", "p.kernel": "poly", "p.gamma": "10", "p.degree": "4", "p.coef0": "0"}
+    """The values of a steep polynomial kernel differ so much that rounding hides the gap."""
+    query = {"p.C": "1000", "p.kernel": "poly", "p.gamma": "100", "p.degree": "8", "p.coef0": "0"}
     tab = opened(visit, made(n=60, **query), expected=["Failed to load resource"])
 
     expect(tab.locator("[data-test=unfinished]")).to_contain_text("Not finished")
@@ -64,7 +64,7 @@ def test_an_unfinished_fit_is_hatched_and_can_go_on(visit):
     expect(tab.locator(FACTS)).not_to_contain_text("Training error")
     with tab.expect_request(re.compile("/api/playground/finish")):
         tab.locator("[data-test=go-on]").click()
-    # another question: the long fit is ended
+    # another question: its answer replaces the unfinished one
     tab.locator("[data-test=parameter-kernel]").select_option("linear")
 
     expect(tab.locator(FACTS)).to_contain_text("Training error")
